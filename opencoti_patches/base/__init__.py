@@ -1,0 +1,1 @@
+"""Where a base tree comes from, and the store that keeps it."""

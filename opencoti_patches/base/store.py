@@ -1,0 +1,52 @@
+"""The store, ``.opencoti/`` beside the configuration: objects, downloads, records. Deleting it loses
+nothing but time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.git import Repository
+
+
+class Store:
+    """Folders and files of one store. Constructing it touches nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.repo = Repository(root / "objects.git")
+        self.downloads = root / "downloads"  # one file a sha256
+        self.bases = root / "bases"  # what a source's contents are, by its key
+        self.listings = root / "listings"  # ls-tree of base trees, by tree id
+        self.verdicts = root / "verdicts"  # by chain
+        self.trees = root / "trees"  # state of working trees, by folder
+        self.saved = root / "saved"  # local edits that --force put aside
+        self.scratch = root / "scratch"
+        self.journal = root / "journal.json"
+
+    @classmethod
+    def of(cls, project: Path) -> Store:
+        """The project's store; ``OPENCOTI_STORE`` moves it (worktrees, CI caches)."""
+        moved = os.environ.get("OPENCOTI_STORE")
+        return cls(Path(moved).expanduser().resolve() if moved else project / ".opencoti")
+
+    def open(self) -> Store:
+        """Make it usable: the folder, its own ignore entry, the repository."""
+        if not (self.root / ".gitignore").exists():
+            fs.write(self.root / ".gitignore", b"*\n")
+        with fs.disk_errors(f"make the store {self.root}"):
+            self.repo.create()
+        return self
+
+    @contextlib.contextmanager
+    def writing(self, command: str, *folders: Path) -> Iterator[None]:
+        """Be the one writer. What a killed writer left is finished or swept first."""
+        self.open()
+        with fs.lock(self.root / "lock", command):
+            fs.recover(self.journal)
+            for folder in folders:
+                fs.sweep(folder)
+            yield

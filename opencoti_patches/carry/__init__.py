@@ -1,0 +1,1 @@
+"""Regenerating patches that drifted: the ladder that finds a hunk's place, and the guards around it."""

@@ -1,0 +1,1 @@
+"""Words of the trade: model, errors, configuration. Starts no process and writes nothing."""

@@ -1,0 +1,226 @@
+"""The door to the disk: writes that are whole or not there, one writer at a time, safe removal."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from opencoti_patches.core.errors import CouldNot
+
+TEMP_PREFIX = ".opencoti-tmp-"
+
+
+@contextlib.contextmanager
+def disk_errors(doing: str) -> Iterator[None]:
+    """Turn an OSError inside into one clear line: ``doing`` completes "cannot …"."""
+    try:
+        yield
+    except OSError as e:
+        hint = {
+            errno.ENOSPC: "free some space and run it again; nothing was changed",
+            errno.EDQUOT: "the disk quota is used up; nothing was changed",
+            errno.EACCES: "check the permissions",
+            errno.EROFS: "the file system is read-only; OPENCOTI_STORE moves the store elsewhere",
+        }.get(e.errno or 0, "")
+        raise CouldNot(
+            "disk", f"cannot {doing}: {e.strerror or e}{f' ({e.filename})' if e.filename else ''}", hint
+        ) from None
+
+
+def fsync_dir(folder: Path) -> None:
+    """Make renames in ``folder`` last."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def stage(target: Path, data: bytes, mode: int = 0o644, sync: bool = True) -> Path:
+    """Write ``data`` to a temporary sibling of ``target``, ready to be renamed over it."""
+    fd, name = tempfile.mkstemp(prefix=TEMP_PREFIX, dir=target.parent)
+    try:
+        with os.fdopen(fd, "wb") as f:
+            f.write(data)
+            f.flush()
+            os.fchmod(f.fileno(), mode)
+            if sync:
+                os.fsync(f.fileno())
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    return Path(name)
+
+
+def write(target: Path, data: bytes, sync: bool = True) -> None:
+    """Replace or create one file, atomically: sibling, fsync, rename."""
+    with disk_errors(f"write {target}"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
+        temp = stage(target, data, mode, sync)
+        try:
+            os.replace(temp, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temp.unlink()
+            raise
+        if sync:
+            fsync_dir(target.parent)
+
+
+def replace_all(changes: Mapping[Path, bytes | None], journal: Path) -> None:
+    """Write or delete several files, all or none, even through a kill or a full disk.
+
+    Every new content is staged and synced first; then the journal (a file in the store) names
+    the renames; then they happen. ``recover`` finishes what a kill interrupted after that point;
+    before it, nothing has changed. Content None deletes. Errors: CouldNot ``disk``.
+    """
+    if not changes:
+        return
+    staged: dict[Path, Path] = {}
+    try:
+        with disk_errors("write the new patch files"):
+            for target, data in changes.items():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if data is not None:
+                    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
+                    staged[target] = stage(target, data, mode)
+            plan = {
+                "renames": [[str(t), str(p)] for p, t in staged.items()],
+                "deletes": [str(p) for p, d in changes.items() if d is None],
+            }
+            write(journal, json.dumps(plan).encode())
+    except BaseException:
+        for temp in staged.values():
+            with contextlib.suppress(OSError):
+                temp.unlink()
+        raise
+    recover(journal)
+
+
+def recover(journal: Path) -> bool:
+    """Finish what ``replace_all`` had decided when it was killed. True if there was something."""
+    try:
+        plan = json.loads(journal.read_bytes())
+    except FileNotFoundError:
+        return False
+    except ValueError:  # the journal itself is written atomically, so this is not ours
+        raise CouldNot("journal", f"{journal} is damaged", "look at it, then delete it") from None
+    with disk_errors("put the new patch files in place"):
+        folders = set()
+        for temp, target in plan["renames"]:
+            folders.add(Path(target).parent)
+            with contextlib.suppress(FileNotFoundError):  # already renamed before the kill
+                os.replace(temp, target)
+        for target in plan["deletes"]:
+            folders.add(Path(target).parent)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target)
+        for folder in folders:
+            if folder.is_dir():
+                fsync_dir(folder)
+        journal.unlink()
+    return True
+
+
+def sweep(folder: Path) -> None:
+    """Remove staged siblings that a killed run left in ``folder``. Call with the lock held."""
+    for item in folder.glob(TEMP_PREFIX + "*"):
+        with contextlib.suppress(OSError):
+            shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink()
+
+
+@contextlib.contextmanager
+def lock(path: Path, command: str) -> Iterator[None]:
+    """Hold the one writer's lock. The kernel drops it when the holder dies, however it dies.
+
+    Errors: CouldNot ``locked``, naming the holder.
+    """
+    import fcntl
+
+    with disk_errors(f"open the lock {path}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(fd, 400).decode("utf-8", "replace").strip() or "another run"
+            raise CouldNot(
+                "locked", f"{holder} is at work on this project", "wait for it to end, then run this again"
+            ) from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"'opencoti-patches {command}' (process {os.getpid()})".encode(), 0)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, 0)
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def scratch(parent: Path, prefix: str = "scratch-") -> Iterator[Path]:
+    """A folder of our own in ``parent``, gone afterwards."""
+    with disk_errors(f"make a folder in {parent}"):
+        parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def inside(root: Path, relative: str) -> Path:
+    """``root/relative``, proven to lie under ``root`` with no symlink on the way.
+
+    Errors: CouldNot ``unsafe-path``.
+    """
+    parts = relative.split("/")
+    if relative.startswith("/") or any(p in ("", ".", "..") for p in parts) or any(p.lower() == ".git" for p in parts):
+        raise CouldNot("unsafe-path", f"refused to write {relative!r}: it is not a plain path inside the tree", "")
+    at = root
+    for part in parts[:-1]:
+        at = at / part
+        if at.is_symlink():
+            raise CouldNot(
+                "unsafe-path",
+                f"refused to write {relative!r}: {at} is a symbolic link",
+                "remove the link; nothing was written through it",
+            )
+    return root / relative
+
+
+def read_json(path: Path) -> Any:
+    """The document in ``path``; None if it is not there or damaged (the store may lose anything)."""
+    try:
+        return json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def walk(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Every file and symlink under ``root`` as (relative path, entry), in sorted order; folders are
+    entered, links are not, and every ``.git`` entry is left out."""
+    stack = [("", root)]
+    while stack:
+        prefix, folder = stack.pop()
+        with os.scandir(folder) as it:
+            entries = sorted(it, key=lambda e: e.name, reverse=True)
+        below = []
+        for entry in entries:
+            if entry.name.lower() == ".git":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                below.append((f"{prefix}{entry.name}/", Path(entry.path)))
+            else:
+                yield prefix + entry.name, entry
+        stack.extend(below)

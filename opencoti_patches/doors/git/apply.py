@@ -1,0 +1,96 @@
+"""``git apply``: the strict verdict, and its own words on every hunk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from opencoti_patches.core.model import Entry
+from opencoti_patches.doors import proc
+from opencoti_patches.doors.git.call import call, environment
+
+_HUNK_LANDED = re.compile(rb"Hunk #(\d+) succeeded at (\d+) \(offset (-?\d+) lines?\)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """One hunk that git placed away from its line number. ``file`` counts the files of the patch
+    from 0, in the order in which the patch names them."""
+
+    file: int
+    hunk: int
+    line: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What one ``git apply`` of several patches said. ``landings`` has a tuple a patch that git got
+    through, in order; the first that it refused is at ``len(landings)``."""
+
+    ok: bool
+    landings: tuple[tuple[Landing, ...], ...]
+    errors: tuple[str, ...]
+
+
+def arguments(patches: Sequence[Path], *, strip: int, reverse: bool) -> list[str]:
+    """What strict means, as options of ``git apply``: no white space is forgiven, no fuzz exists."""
+    return [
+        "-v",
+        "--whitespace=nowarn",
+        "--no-ignore-whitespace",
+        f"-p{strip}",
+        *(["-R"] if reverse else []),
+        "--",
+        *map(str, patches),
+    ]
+
+
+def read_apply(done: proc.Done) -> Applied:
+    """Read ``git apply -v``: a patch is a run of "Checking patch" then a run of "Applied patch" (the
+    latter is not said by ``--check``, which is for one patch)."""
+    patches: list[tuple[Landing, ...]] = []
+    current: list[Landing] = []
+    errors: list[str] = []
+    file, applying = -1, False
+    for line in done.err.split(b"\n"):
+        if line.startswith(b"Checking patch "):
+            if applying:
+                patches.append(tuple(current))
+                current, file, applying = [], -1, False
+            file += 1
+        elif line.startswith(b"Applied patch "):
+            applying = True
+        elif m := _HUNK_LANDED.fullmatch(line):
+            current.append(Landing(file, int(m[1]), int(m[2]), int(m[3])))
+        elif line.startswith((b"error: ", b"fatal: ")):
+            errors.append(line.split(b": ", 1)[1].decode("utf-8", "replace"))
+    if applying or (done.code == 0 and file >= 0):
+        patches.append(tuple(current))
+    return Applied(done.code == 0, tuple(patches), tuple(errors))
+
+
+def apply_check(folder: Path, patch: Path, *, strip: int = 1, reverse: bool = False) -> Applied:
+    """Literally ``git apply --check`` of a patch file in a checkout, as a user would run it."""
+    args = ["apply", "--check", *arguments([patch], strip=strip, reverse=reverse)]
+    return read_apply(call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder.parent)), cwd=folder))
+
+
+def apply_reject(folder: Path, patch: Path, *, strip: int, reverse: bool) -> bytes:
+    """``git apply --reject -v`` in a scratch folder: its own word on every hunk, on stderr."""
+    args = ["apply", "--reject", *arguments([patch], strip=strip, reverse=reverse)]
+    return call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder.parent)), cwd=folder).err
+
+
+def runs_of(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    """Split a series where the strip level or the direction changes: git takes one of each a call."""
+    begin = 0
+    for i in range(1, len(entries) + 1):
+        if i == len(entries) or (entries[i].strip, entries[i].reverse) != (
+            entries[begin].strip,
+            entries[begin].reverse,
+        ):
+            yield entries[begin:i]
+            begin = i

@@ -1,0 +1,67 @@
+"""One call of git, under a scrubbed environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from opencoti_patches.core.errors import CouldNot
+from opencoti_patches.doors import proc
+
+# Options before the subcommand, each for a reason.
+SAFE = (
+    "-c", f"core.attributesFile={os.devnull}",  # a user's attributes would convert bytes
+    "-c", "core.quotePath=true",  # what diff writes must not depend on the machine
+    "-c", "core.abbrev=40",
+    "-c", "core.fsmonitor=false",  # never run a helper program
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "gc.auto=0",  # refs do not reach the objects of single patches
+    "-c", "safe.directory=*",  # the store may be another user's, read in CI
+    "-c", "protocol.file.allow=always",
+)  # fmt: skip
+
+
+def stamp() -> str:
+    """A text that changes when the git program does; costs no process."""
+    path = shutil.which("git")
+    if path is None:
+        raise CouldNot("no-tool", "git is not installed", "install git 2.30 or newer")
+    real = os.path.realpath(path)
+    st = os.stat(real)
+    return f"{real} {st.st_size} {st.st_mtime_ns}"
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The scrubbed environment: nothing of the user's git reaches a verdict."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") and k != "LANGUAGE"}
+    env |= {
+        "LC_ALL": "C",  # its messages are read
+        "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0",
+        # fixed, so that a commit's id depends on its contents alone
+        "GIT_AUTHOR_NAME": "opencoti-patches", "GIT_AUTHOR_EMAIL": "patches@opencoti.invalid", "GIT_AUTHOR_DATE": "0 +0000",
+        "GIT_COMMITTER_NAME": "opencoti-patches", "GIT_COMMITTER_EMAIL": "patches@opencoti.invalid", "GIT_COMMITTER_DATE": "0 +0000",
+    }  # fmt: skip
+    return env | extra
+
+
+def call(
+    args: Sequence[str | os.PathLike[str]],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    input: bytes = b"",
+    options: Sequence[str] = SAFE,
+) -> proc.Done:
+    """Run git to its end. ``env`` is ``environment()`` with additions."""
+    return proc.run(["git", *options, *args], cwd=cwd, env=env, input=input)
+
+
+def must(done: proc.Done, doing: str) -> bytes:
+    """What it printed; CouldNot ``git`` with its first line if it failed to ``doing``."""
+    if done.code:
+        first = next((line for line in done.error_text.splitlines() if line), f"exit {done.code}")
+        raise CouldNot("git", f"git could not {doing}: {first.removeprefix('fatal: ').removeprefix('error: ')}", "")
+    return done.out

@@ -1,0 +1,200 @@
+"""The store's bare repository: objects, indexes, trees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from opencoti_patches.core.errors import CouldNot
+from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, encode
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.git.apply import Applied, arguments, read_apply
+from opencoti_patches.doors.git.call import call, environment, must
+
+# Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
+_RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -crlf\n"
+
+IndexEntry = tuple[str, str]
+"""(mode as six octal digits, blob id)."""
+
+
+class Repository:
+    """The store's bare repository: objects, no branches anyone works on."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._env = environment(GIT_DIR=str(path), GIT_CEILING_DIRECTORIES=str(path.parent))
+
+    def create(self) -> None:
+        """Make it if it is not there. Safe to call twice, and after a kill in between."""
+        if (self.path / "opencoti-ready").exists():
+            return
+        self.path.mkdir(parents=True, exist_ok=True)
+        env = environment(GIT_CEILING_DIRECTORIES=str(self.path.parent))
+        must(
+            call(["init", "-q", "--bare", "--object-format=sha1", "--template=", self.path], env=env, cwd=self.path),
+            "make the store's repository",
+        )
+        fs.write(self.path / "info" / "attributes", _RAW_ATTRIBUTES.encode())
+        for key, value in (
+            ("core.bare", "true"),
+            ("core.autocrlf", "false"),
+            ("core.eol", "lf"),
+            ("core.looseCompression", "1"),
+            ("pack.compression", "1"),
+            ("core.fileMode", "true"),
+            ("core.symlinks", "true"),
+            ("core.ignoreCase", "false"),
+            ("core.precomposeUnicode", "false"),
+        ):
+            self._run("config", key, value, doing="set up the store")
+        fs.write(self.path / "opencoti-ready", b"1\n")
+
+    def _run(
+        self,
+        *args: str | os.PathLike[str],
+        doing: str,
+        input: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> bytes:
+        return must(call(args, env={**self._env, **(env or {})}, cwd=cwd or self.path, input=input), doing)
+
+    # -- indexes -----------------------------------------------------------------------------
+
+    def write_index(self, index: Path, entries: Mapping[str, IndexEntry]) -> None:
+        """Make ``index`` hold exactly these entries."""
+        index.unlink(missing_ok=True)
+        self.add_to_index(index, entries)
+
+    def add_to_index(self, index: Path, entries: Mapping[str, IndexEntry]) -> None:
+        """Add or replace entries of ``index``."""
+        lines = b"".join(
+            b"%s %s\t%s\0" % (mode.encode(), oid.encode(), encode(path)) for path, (mode, oid) in entries.items()
+        )
+        self._run(
+            "update-index",
+            "-z",
+            "--index-info",
+            doing="write a scratch index",
+            input=lines,
+            env={"GIT_INDEX_FILE": str(index)},
+        )
+
+    def read_index(self, index: Path) -> dict[str, IndexEntry]:
+        """All entries of ``index``."""
+        out = self._run("ls-files", "-s", "-z", doing="read a scratch index", env={"GIT_INDEX_FILE": str(index)})
+        entries = {}
+        for row in out.split(b"\0")[:-1]:
+            meta, _, path = row.partition(b"\t")
+            mode, oid, _stage = meta.split(b" ")
+            entries[decode(path)] = (mode.decode(), oid.decode())
+        return entries
+
+    def apply_cached(self, index: Path, patches: Sequence[Path], *, strip: int, reverse: bool) -> Applied:
+        """git's strict verdict on patches in order, one process. All go into ``index``, or none."""
+        args = ["apply", "--cached", *arguments(patches, strip=strip, reverse=reverse)]
+        done = call(args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path)
+        if done.code not in (0, 1, 128):
+            raise CouldNot("git", f"git apply ended with {done.code}: {done.error_text.splitlines()[-1:]}", "")
+        return read_apply(done)
+
+    # -- objects -----------------------------------------------------------------------------
+
+    def list_tree(self, tree: TreeId) -> bytes:
+        """``ls-tree -r -z`` of a tree: ``mode type id TAB path NUL`` rows, sorted by path."""
+        return (
+            b""
+            if tree == EMPTY_TREE
+            else self._run("ls-tree", "-r", "-z", "--full-tree", tree, doing=f"list tree {tree[:12]}")
+        )
+
+    def has(self, oid: str) -> bool:
+        """Whether the object is in the store."""
+        return call(["cat-file", "-e", oid], env=self._env, cwd=self.path).code == 0
+
+    def blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """Contents of blobs by id, one process for all. A missing one is an error."""
+        wanted = list(dict.fromkeys(oids))
+        if not wanted:
+            return {}
+        out = self._run("cat-file", "--batch", doing="read objects", input="".join(o + "\n" for o in wanted).encode())
+        found: dict[str, bytes] = {}
+        at = 0
+        for oid in wanted:
+            end = out.index(b"\n", at)
+            head = out[at:end].split(b" ")
+            if len(head) != 3:
+                raise CouldNot(
+                    "store",
+                    f"object {oid} is missing from the store",
+                    "delete the store (.opencoti) and bootstrap again",
+                )
+            size = int(head[2])
+            found[oid] = out[end + 1 : end + 1 + size]
+            at = end + size + 2
+        return found
+
+    def fast_import(self, stream: bytes) -> bytes:
+        """Feed ``git fast-import``; what it prints (answers to ``ls``) comes back."""
+        return self._run("fast-import", "--quiet", "--done", "--force", doing="store a tree", input=stream + b"done\n")
+
+    def hash_blobs(self, contents: Sequence[bytes]) -> list[str]:
+        """Store blobs, raw; their ids in order."""
+        stream = b"".join(
+            b"blob\nmark :%d\ndata %d\n%s\nget-mark :%d\n" % (i, len(c), c, i) for i, c in enumerate(contents, 1)
+        )
+        return self.fast_import(stream).decode().split()
+
+    def tree_with(self, base: TreeId, changes: Mapping[str, IndexEntry | None]) -> TreeId:
+        """The tree that differs from ``base`` by these paths; None removes one."""
+        return self.trees_with([(base, changes)])[0]
+
+    def trees_with(self, wanted: Sequence[tuple[TreeId, Mapping[str, IndexEntry | None]]]) -> list[TreeId]:
+        """Several trees in one process. Cost grows with the changed paths, not with the trees."""
+        if not wanted:
+            return []
+        ref = f"refs/opencoti/scratch-{os.getpid()}".encode()
+        parts = []
+        for base, changes in wanted:
+            parts.append(b"reset %s\ncommit %s\ncommitter x <x@x.invalid> 0 +0000\ndata 0\n" % (ref, ref))
+            if base != EMPTY_TREE:
+                parts.append(b'M 040000 %s ""\n' % base.encode())
+            for path, entry in changes.items():
+                if entry is None:
+                    parts.append(b"D %s\n" % _quoted(path))
+            for path, entry in changes.items():
+                if entry is not None:
+                    parts.append(b"M %s %s %s\n" % (entry[0].encode(), entry[1].encode(), _quoted(path)))
+            parts.append(b'ls ""\n\n')
+        out = self.fast_import(b"".join(parts) + b"reset %s\n\n" % ref)
+        rows = out.split(b"\n")[: len(wanted)]
+        return [
+            TreeId(r.split(b" ")[2].split(b"\t")[0].decode()) if r.startswith(b"040000") else EMPTY_TREE for r in rows
+        ]
+
+    def diff_trees(self, a: TreeId, b: TreeId) -> dict[str, tuple[IndexEntry | None, IndexEntry | None]]:
+        """Paths whose mode or content differ, with both sides; None where a side lacks the path."""
+        out = self._run("diff-tree", "-r", "-z", "--no-renames", "--raw", a, b, doing="compare trees")
+        fields = out.split(b"\0")[:-1]
+        found: dict[str, tuple[IndexEntry | None, IndexEntry | None]] = {}
+        for meta, path in zip(fields[::2], fields[1::2], strict=True):
+            m1, m2, o1, o2, _ = meta.lstrip(b":").decode().split(" ")
+            found[decode(path)] = ((m1, o1) if m1 != "000000" else None, (m2, o2) if m2 != "000000" else None)
+        return found
+
+    def diff_text(
+        self, a: TreeId, b: TreeId, *, context: int = 3, renames: bool = False, paths: Sequence[str] = ()
+    ) -> bytes:
+        """The patch from one tree to another, in git's format, the same bytes under any configuration."""
+        return self._run(
+            "-c", "diff.algorithm=myers", "-c", "diff.indentHeuristic=true", "-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "-c", "diff.suppressBlankEmpty=false", "-c", "diff.interHunkContext=0",
+            "diff-tree", "-p", "-r", "--full-index", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", f"-U{context}",
+            "--src-prefix=a/", "--dst-prefix=b/", "-M" if renames else "--no-renames", a, b, "--", *(f":(literal){p}" for p in paths),
+            doing="write a diff")  # fmt: skip
+
+
+def _quoted(path: str) -> bytes:
+    raw = encode(path)
+    return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'

@@ -1,0 +1,64 @@
+"""The door to other processes. No shell, ever; an interrupt ends the child before us."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from opencoti_patches.core.errors import CouldNot
+
+_GRACE = 3.0  # seconds a child gets between terminate and kill
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A finished process: its exit code, what it printed, in bytes."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+    @property
+    def error_text(self) -> str:
+        """What it said on stderr, for people."""
+        return self.err.decode("utf-8", "replace").strip()
+
+
+def run(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    input: bytes = b"",
+) -> Done:
+    """Run a program to its end and capture what it prints.
+
+    Errors: CouldNot ``no-tool`` if it cannot be started. A non-zero exit is the caller's to judge.
+    """
+    try:
+        child = subprocess.Popen(
+            argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    except FileNotFoundError:
+        missing = cwd if cwd is not None and not cwd.is_dir() else argv[0]
+        raise CouldNot(
+            "no-tool",
+            f"cannot run {os.fspath(argv[0])}: {os.fspath(missing)} is not there",
+            "install it, or put it on PATH",
+        ) from None
+    except OSError as e:
+        raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "") from None
+    try:
+        out, err = child.communicate(input)
+    except BaseException:
+        child.terminate()
+        try:
+            child.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        raise
+    return Done(child.returncode, out, err)

@@ -1,0 +1,1 @@
+"""The strict verdict on every hunk of every patch, and why a patch fails."""

@@ -1,0 +1,1 @@
+"""A command's answer as text, JSON, annotations, JUnit or SARIF."""

@@ -1,0 +1,1 @@
+"""Trees between patches, and working trees that move from one to another."""
