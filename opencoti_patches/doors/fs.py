@@ -199,6 +199,22 @@ def inside(root: Path, relative: str) -> Path:
     return root / relative
 
 
+def put(root: Path, relative: str, content: bytes, mode: str) -> None:
+    """Make one file of a tree under ``root``: a symlink for mode 120000, executable for 100755.
+
+    Errors: CouldNot ``unsafe-path``, ``disk``. Nothing may stand there yet.
+    """
+    target = inside(root, relative)
+    with disk_errors(f"write {relative}"):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if mode == "120000":
+            os.symlink(content, os.fsencode(target))
+            return
+        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o755 if mode == "100755" else 0o644)
+        with os.fdopen(fd, "wb") as f:
+            f.write(content)
+
+
 def read_json(path: Path) -> Any:
     """The document in ``path``; None if it is not there or damaged (the store may lose anything)."""
     try:

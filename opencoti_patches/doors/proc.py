@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,3 +63,48 @@ def run(
             child.wait()
         raise
     return Done(child.returncode, out, err)
+
+
+def feed(
+    argv: Sequence[str | os.PathLike[str]],
+    chunks: Iterable[bytes],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Done:
+    """Run a program that reads ``chunks`` as they come: input of any size costs the memory of one.
+
+    An error in ``chunks`` ends the child and goes on up. Errors otherwise: as ``run``. If the child stops
+    reading early, the rest is dropped and its exit code tells.
+    """
+    import tempfile
+
+    # Files, not pipes, for what it prints: nobody reads while we write, so a full pipe would be a deadlock.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            child = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=out, stderr=err)
+        except OSError as e:
+            raise CouldNot(
+                "no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "install it, or put it on PATH"
+            ) from None
+        assert child.stdin is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                for chunk in chunks:
+                    child.stdin.write(chunk)
+                child.stdin.close()
+            child.wait()
+        except BaseException:
+            child.terminate()
+            try:
+                child.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+            raise
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                child.stdin.close()
+        out.seek(0)
+        err.seek(0)
+        return Done(child.returncode, out.read(), err.read())

@@ -5,6 +5,16 @@ the one exception: it keeps the user's configuration (credentials, proxies, inst
 
 from opencoti_patches.doors.git.apply import Applied, Landing, apply_check, apply_reject, runs_of
 from opencoti_patches.doors.git.call import stamp
-from opencoti_patches.doors.git.repository import IndexEntry, Repository
+from opencoti_patches.doors.git.repository import IndexEntry, NewFile, Repository
 
-__all__ = ["Applied", "IndexEntry", "Landing", "Repository", "apply_check", "apply_reject", "runs_of", "stamp"]
+__all__ = [
+    "Applied",
+    "IndexEntry",
+    "Landing",
+    "NewFile",
+    "Repository",
+    "apply_check",
+    "apply_reject",
+    "runs_of",
+    "stamp",
+]

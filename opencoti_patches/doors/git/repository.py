@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, encode
-from opencoti_patches.doors import fs
+from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.apply import Applied, arguments, read_apply
-from opencoti_patches.doors.git.call import call, environment, must
+from opencoti_patches.doors.git.call import SAFE, call, environment, must
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
 _RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -crlf\n"
 
 IndexEntry = tuple[str, str]
 """(mode as six octal digits, blob id)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewFile:
+    """One file for ``import_tree``. ``chunks`` gives exactly ``size`` bytes; ``also`` are further paths
+    with the same contents and mode (hard links)."""
+
+    path: str
+    mode: str  # "100644", "100755" or "120000"
+    size: int
+    chunks: Iterable[bytes]
+    also: tuple[str, ...] = ()
 
 
 class Repository:
@@ -100,6 +113,27 @@ class Repository:
             raise CouldNot("git", f"git apply ended with {done.code}: {done.error_text.splitlines()[-1:]}", "")
         return read_apply(done)
 
+    def apply_loosely(self, index: Path, patch: Path, *, strip: int, reverse: bool) -> bool:
+        """Whether git takes a patch with one line of context and white space ignored. Never a verdict."""
+        args = [
+            "apply",
+            "--cached",
+            "-C1",
+            "--ignore-whitespace",
+            "--whitespace=nowarn",
+            f"-p{strip}",
+            *(["-R"] if reverse else []),
+            "--",
+            str(patch),
+        ]
+        return call(args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path).code == 0
+
+    def files_with(self, tree: TreeId, line: bytes, limit: int = 20) -> list[str]:
+        """Files of a tree that hold this text somewhere, at most ``limit``."""
+        args = ["grep", "-l", "-z", "-F", "--no-recurse-submodules", "-f", "-", tree]
+        done = call(args, env=self._env, cwd=self.path, input=line + b"\n")
+        return [decode(p.split(b":", 1)[1]) for p in done.out.split(b"\0")[:-1]][:limit] if done.code == 0 else []
+
     # -- objects -----------------------------------------------------------------------------
 
     def list_tree(self, tree: TreeId) -> bytes:
@@ -136,9 +170,36 @@ class Repository:
             at = end + size + 2
         return found
 
-    def fast_import(self, stream: bytes) -> bytes:
-        """Feed ``git fast-import``; what it prints (answers to ``ls``) comes back."""
-        return self._run("fast-import", "--quiet", "--done", "--force", doing="store a tree", input=stream + b"done\n")
+    def fast_import(self, stream: bytes | Iterable[bytes]) -> bytes:
+        """Feed ``git fast-import``; what it prints (answers to ``ls``) comes back. A stream in pieces is
+        never held whole; an error while it is made stores nothing that anyone will find."""
+        args = ["fast-import", "--quiet", "--done", "--force"]
+        if isinstance(stream, bytes):
+            return self._run(*args, doing="store a tree", input=stream + b"done\n")
+        # Blobs of a source tree rarely resemble the one before: no time is spent on looking for deltas.
+        argv = ["git", *SAFE, *args, "--depth=0"]
+        return must(proc.feed(argv, _then_done(stream), cwd=self.path, env=self._env), "store a tree")
+
+    def import_tree(self, files: Iterable[NewFile]) -> TreeId:
+        """Store files, raw, and the tree that they make. A path is given once; a second one replaces it.
+
+        What ``files`` raises ends the import and goes on up. Errors: CouldNot ``git``.
+        """
+        ref = f"refs/opencoti/scratch-{os.getpid()}".encode()
+
+        def stream() -> Iterator[bytes]:
+            yield b"reset %s\ncommit %s\ncommitter x <x@x.invalid> 0 +0000\ndata 0\n" % (ref, ref)
+            for file in files:
+                name = _quoted(file.path)
+                yield b"M %s inline %s\ndata %d\n" % (file.mode.encode(), name, file.size)
+                yield from file.chunks
+                yield b"\n"
+                for path in file.also:
+                    yield b"C %s %s\n" % (name, _quoted(path))
+            yield b'ls ""\n\nreset %s\n\n' % ref
+
+        row = self.fast_import(stream())
+        return TreeId(row.split(b" ")[2].split(b"\t")[0].decode()) if row.startswith(b"040000") else EMPTY_TREE
 
     def hash_blobs(self, contents: Sequence[bytes]) -> list[str]:
         """Store blobs, raw; their ids in order."""
@@ -198,3 +259,8 @@ class Repository:
 def _quoted(path: str) -> bytes:
     raw = encode(path)
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def _then_done(stream: Iterable[bytes]) -> Iterator[bytes]:
+    yield from stream
+    yield b"done\n"

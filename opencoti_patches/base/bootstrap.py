@@ -1,0 +1,179 @@
+"""From the configuration to the base tree: each source once, then from the store's records.
+
+A record is a small JSON file in ``store.bases``, named by the sha256 of what it answers: for a source,
+``Source.key()``; for several sources together, their trees and places. It is written only after the
+objects are. Writing functions want the one writer's lock held (``Store.writing``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.core.config import Config, Source
+from opencoti_patches.core.errors import UsageError
+from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, printable
+from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.git import IndexEntry
+
+_RULES = 1  # raise it when the same source would give another tree than before
+
+
+class Kind(Protocol):
+    """What a module for a kind of source offers."""
+
+    def make_tree(self, source: Source, store: Store, *, progress: Progress) -> tuple[TreeId, dict[str, str]]:
+        """Bring the source into the store. Returns (its tree, facts that its record keeps)."""
+
+
+def base_if_ready(config: Config, store: Store) -> TreeId | None:
+    """The base tree if the records know it: no git, no network, nothing written.
+
+    A ``directory`` source is walked, to see whether it is still what was recorded. None: call
+    ``ensure_base``, which says what is wrong if something is.
+    """
+    if not (store.repo.path / "opencoti-ready").exists():
+        return None
+    trees = [_recorded(source, store) for source in config.sources]
+    known = [tree for tree in trees if tree is not None]
+    if len(known) != len(trees):
+        return None
+    tree = _combined(config, known, store)
+    return tree if tree is not None and (store.listings / tree).exists() else None
+
+
+def ensure_base(config: Config, store: Store, *, progress: Progress) -> TreeId:
+    """The base tree of all sources, each under its ``into``; fetched, verified and stored if need be.
+
+    Errors: UsageError ``missing-sha256``, ``overlap``, …; CouldNot where a source cannot be had.
+    """
+    store.open()
+    known = [source_tree(source, store, progress=progress) for source in config.sources]
+    tree = _combined(config, known, store)
+    if tree is None:
+        tree = _combine(config, known, store)
+        _write(store, _combined_name(config, known), {"tree": tree})
+    _list(tree, store)
+    return tree
+
+
+def source_tree(source: Source, store: Store, *, progress: Progress) -> TreeId:
+    """The tree of one source, without its ``into``. Errors: as ``ensure_base``."""
+    if (tree := _recorded(source, store)) is not None:
+        return tree
+    store.open()
+    tree, facts = _kind(source).make_tree(source, store, progress=progress)
+    _write(store, _name(source.key()), {"tree": tree, "label": printable(source.label), **facts})
+    return tree
+
+
+def source_sha256(source: Source, store: Store, *, progress: Progress) -> str:
+    """The sum of the file behind a pypi-sdist or archive source, pinned or not yet; the file is kept, so
+    that the source with this sum needs no network. Errors: as ``ensure_base``."""
+    from opencoti_patches.base import archive, pypi
+
+    store.open()
+    obtain = pypi.obtain if source.kind == "pypi-sdist" else archive.obtain
+    return obtain(source, store, progress=progress)[1]
+
+
+def _kind(source: Source) -> Kind:
+    # Modules of one Protocol, each imported only when a tree must be made of its kind.
+    if source.kind == "pypi-sdist":
+        from opencoti_patches.base import pypi
+
+        return pypi
+    if source.kind == "git":
+        from opencoti_patches.base import gitsource
+
+        return gitsource
+    if source.kind == "archive":
+        from opencoti_patches.base import archive
+
+        return archive
+    from opencoti_patches.base import directory
+
+    return directory
+
+
+def _recorded(source: Source, store: Store) -> TreeId | None:
+    known = _read(store, _name(source.key()))
+    if known is None:
+        return None
+    if source.kind == "directory":
+        from opencoti_patches.base import directory
+
+        if known.get("fingerprint") != directory.fingerprint(source, store):
+            return None
+    return TreeId(known["tree"])
+
+
+def _combined(config: Config, trees: list[TreeId], store: Store) -> TreeId | None:
+    if len(trees) == 1 and not config.sources[0].into:
+        return trees[0]
+    known = _read(store, _combined_name(config, trees))
+    return TreeId(known["tree"]) if known else None
+
+
+def _combined_name(config: Config, trees: list[TreeId]) -> str:
+    return _name("\n".join(f"{tree} {source.into}" for source, tree in zip(config.sources, trees, strict=True)))
+
+
+def _combine(config: Config, trees: list[TreeId], store: Store) -> TreeId:
+    """One tree of all: the first source as a whole, the files of the others one by one beside it."""
+    changes: dict[str, IndexEntry | None] = {}
+    first = config.sources[0]
+    if trees[0] != EMPTY_TREE:
+        changes[first.into] = ("040000", trees[0])
+    if len(trees) > 1:
+        owner: dict[str, str] = {}  # of files
+        folders: dict[str, str] = {}
+        for source, tree in zip(config.sources, trees, strict=True):
+            for path, entry in _entries(store.repo.list_tree(tree)):
+                full = f"{source.into}/{path}" if source.into else path
+                parts = full.split("/")
+                above = ["/".join(parts[:i]) for i in range(1, len(parts))]
+                other = owner.get(full) or folders.get(full) or next((owner[a] for a in above if a in owner), None)
+                if other is not None:
+                    raise UsageError(
+                        "overlap",
+                        f"two base sources hold {printable(full)}: {printable(other)} and {printable(source.label)}",
+                        "give one of them another 'into', or a 'subdir' without it",
+                    )
+                owner[full] = source.label
+                folders.update(dict.fromkeys(above, source.label))
+                if source is not first:
+                    changes[full] = entry
+    return store.repo.tree_with(EMPTY_TREE, changes)
+
+
+def _entries(listing: bytes) -> list[tuple[str, IndexEntry]]:
+    rows = [row.split(b"\t", 1) for row in listing.split(b"\0")[:-1]]
+    heads = [(head.decode().split(" "), decode(path)) for head, path in rows]
+    return [(path, (head[0], head[2])) for head, path in heads]
+
+
+def _list(tree: TreeId, store: Store) -> None:
+    listing = store.listings / tree
+    if not listing.exists():
+        fs.write(listing, store.repo.list_tree(tree))
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(f"{_RULES}\n{key}".encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _read(store: Store, name: str) -> dict[str, Any] | None:
+    known = fs.read_json(store.bases / name)
+    good = isinstance(known, dict) and isinstance(known.get("tree"), str) and len(known["tree"]) == 40
+    return known if good else None
+
+
+def _write(store: Store, name: str, record: Mapping[str, str]) -> None:
+    path: Path = store.bases / name
+    fs.write(path, json.dumps(record, indent=1).encode() + b"\n")

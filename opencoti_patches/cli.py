@@ -1,0 +1,135 @@
+"""The click group. A command's module is imported when it is called, so that ``check`` pays for no other."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import Any, NoReturn
+
+import click
+
+from opencoti_patches import __version__
+from opencoti_patches.core.errors import Exit, OpencotiError
+
+# name -> one line of help, in the order in which people meet them
+COMMANDS = {
+    "init": "Make a project: opencoti.toml, an empty series.",
+    "bootstrap": "Fetch and verify the base; check out the tree after a patch.",
+    "check": "Say whether the series applies strictly, and if not, why.",
+    "apply": "Bring a folder to the patched tree.",
+    "regen": "Write drifted patches anew by snapshot-diff.",
+    "new": "Make a patch from a changed folder.",
+    "import": "Take patches in: diffs, mails, an mbox, a quilt folder, commits.",
+    "export": "Write the series for quilt, git am or as an mbox.",
+    "list": "List the series.",
+    "show": "Show one patch and what it does.",
+    "status": "Base, lock, drift and tree on one screen.",
+    "lock": "Record what was verified in series.lock.",
+    "lint": "Check the patch files themselves.",
+}
+
+
+class LazyGroup(click.Group):
+    """Loads ``opencoti_patches.commands.NAME`` for command NAME."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"opencoti_patches.commands.{cmd_name.replace('import', 'import_')}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], COMMANDS, n=1)
+            ctx.fail(f"no command '{args[0]}'" + (f"; did you mean '{close[0]}'?" if close else ""))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"opencoti-patches {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog="Exit codes: 0 yes, 1 no (drift, conflict, findings), 2 usage or configuration, 3 could not (a tool, the network, the disk, a lock), 130 interrupted.",
+)
+@click.option("-C", "directory", metavar="DIR", help="Run as if started in DIR.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")
+@click.option("-v", "--verbose", is_flag=True, help="More detail.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+@click.pass_context
+def cli(ctx: click.Context, directory: str | None, quiet: bool, verbose: bool, as_json: bool) -> None:
+    """Keep a patch series on top of llama.cpp: prove that it applies, explain why it does not, and write
+    drifted patches anew.
+
+    \b
+    Start:    opencoti-patches init
+    Each day: opencoti-patches check && opencoti-patches apply
+    """
+    ctx.obj = {"directory": directory, "quiet": quiet, "verbose": verbose, "as_json": as_json}
+
+
+def main() -> NoReturn:
+    """Run, and turn whatever happens into one clear line and the right exit code."""
+    args = sys.argv[1:]
+    as_json = (
+        "--json" in args
+        or any(a == "json" and args[i - 1] == "--format" for i, a in enumerate(args))
+        or "--format=json" in args
+    )
+    name = next((a for a in args if a in COMMANDS), "")
+    try:
+        code = cli.main(args=args, prog_name="opencoti-patches", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as e:
+        sys.exit(e.exit_code)
+    except click.UsageError as e:
+        where = f" {name}" if e.ctx and e.ctx.info_name == name else ""
+        _fail(
+            name, as_json, Exit.USAGE, "usage", e.format_message().rstrip("."), f"see 'opencoti-patches{where} --help'"
+        )
+    except click.ClickException as e:
+        _fail(name, as_json, Exit.USAGE, "usage", e.format_message(), "")
+    except OpencotiError as e:
+        _fail(name, as_json, e.exit, e.code, e.message, e.hint)
+    except (KeyboardInterrupt, click.Abort):
+        _fail(name, as_json, Exit.INTERRUPTED, "interrupted", "interrupted", "nothing is half written; run it again")
+    except BrokenPipeError:  # the reader had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(Exit.YES)
+    except OSError as e:
+        _fail(name, as_json, Exit.COULD_NOT, "disk", f"{e.strerror or e}{f': {e.filename}' if e.filename else ''}", "")
+    sys.exit(code or 0)
+
+
+def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint: str) -> NoReturn:
+    if as_json:
+        error: dict[str, Any] = {"code": word, "message": message, "hint": hint}
+        click.echo(json.dumps({"schema": 1, "command": command, "ok": False, "error": error}))
+    else:
+        click.echo(f"error: {message}", err=True)
+        if hint:
+            click.echo(f"hint: {hint}", err=True)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""``check``: does the series apply strictly, and if not, why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, within
+from opencoti_patches.series import order
+
+
+@click.command(
+    epilog=example(
+        """
+opencoti-patches check
+opencoti-patches check --to 0033 --no-offset
+opencoti-patches check --locked --format github
+"""
+    )
+)
+@click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="Only the series up to this patch.")
+@click.option("--no-offset", is_flag=True, help="A hunk that moved is a no, too.")
+@click.option("--locked", is_flag=True, help="Verify all again; the lock must agree.")
+@options(formats=True)
+@click.pass_context
+def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locked: bool) -> None:
+    """Say whether git takes every patch of the series, in order, with no fuzz.
+
+    Every patch is judged in one pass. A failure is a root, or it is blocked by one; each comes with the
+    hunk, the lines it expects against those found, and the command to run next. Writes nothing but the
+    store.
+    """
+    from opencoti_patches.plan.strict import check
+    from opencoti_patches.report.checked import report
+    from opencoti_patches.series.lock import disagreements
+
+    project = open_project(run)
+    series = project.series.upto(order.find(project.series, to) if to else None)
+    plan = check(series, project.base, project.store, progress=run.progress(), fresh=locked)
+    stale = disagreements(project.config.patches, project.series, plan) if locked or not to else ()
+    run.answer(
+        report(
+            plan,
+            series,
+            where=Path(within(project.config, project.config.patches)),
+            label=", ".join(s.label for s in project.config.sources),
+            no_offset=no_offset,
+            stale=stale,
+            stale_level="error" if locked else "warning",
+            verbose=run.verbose,
+        ),
+        ctx,
+    )

@@ -1,0 +1,137 @@
+"""What every command shares: the global options after the command too, the project, the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import update_wrapper
+from pathlib import Path
+from typing import Any
+
+import click
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.core.config import Config, load
+from opencoti_patches.core.errors import Exit, OpencotiError, UsageError
+from opencoti_patches.core.model import Report, Series, TreeId
+from opencoti_patches.core.progress import Progress, Silent
+from opencoti_patches.report.render import FORMATS, render
+from opencoti_patches.series import order
+
+FUNCTION = Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One run of the program: where, how loud, in what form. The project is read when first needed."""
+
+    directory: Path
+    quiet: bool = False
+    verbose: bool = False
+    format: str = "text"
+
+    def config(self) -> Config:
+        """The project's configuration."""
+        return load(self.directory)
+
+    def progress(self) -> Progress:
+        """Where long work tells how far it is."""
+        if self.quiet:
+            return Silent()
+        from opencoti_patches.report.progress import Lines
+
+        return Lines()
+
+    def answer(self, report: Report, ctx: click.Context) -> None:
+        """Print the report and end with its exit code."""
+        text = render(report, self.format, quiet=self.quiet)
+        if text:
+            click.echo(text)
+        ctx.exit(Exit.YES if report.ok else Exit.NO)
+
+
+def options(formats: bool = False) -> Callable[[FUNCTION], FUNCTION]:
+    """The global options, also after the command; with ``--format`` where a report has several forms.
+    The function gets a ``Run`` first."""
+
+    def wrap(function: FUNCTION) -> FUNCTION:
+        def call(**given: Any) -> Any:
+            ctx = click.get_current_context()
+            outer = ctx.obj or {}
+            as_json = given.pop("as_json") or outer.get("as_json", False)
+            form = given.pop("format_", None)
+            if as_json and form not in (None, "json"):
+                raise click.UsageError(f"--json and --format {form} do not go together")
+            run = Run(
+                directory=_directory(given.pop("directory") or outer.get("directory")),
+                quiet=given.pop("quiet") or outer.get("quiet", False),
+                verbose=given.pop("verbose") or outer.get("verbose", False),
+                format="json" if as_json else form or "text",
+            )
+            return function(run, **given)
+
+        update_wrapper(call, function)
+        call = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")(call)
+        if formats:
+            call = click.option("--format", "format_", type=click.Choice(FORMATS), help="How to print the report.")(
+                call
+            )
+        call = click.option("-v", "--verbose", is_flag=True, help="More detail.")(call)
+        call = click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")(call)
+        return click.option("-C", "directory", metavar="DIR", help="Run as if started in DIR.")(call)
+
+    return wrap
+
+
+def example(text: str) -> str:
+    """An epilog with one example a line, as it is."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in text.strip().splitlines())
+
+
+def _directory(given: str | None) -> Path:
+    folder = Path(given or ".")
+    if not folder.is_dir():
+        raise UsageError("no-folder", f"-C {given}: there is no such folder", "")
+    return folder.resolve()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A project with its base at hand."""
+
+    config: Config
+    store: Store
+    base: TreeId
+    series: Series
+
+
+def open_project(run: Run) -> Project:
+    """Read the configuration and the series, and have the base (fetched the first time)."""
+    from opencoti_patches.base.bootstrap import base_if_ready
+
+    config = run.config()
+    store = Store.of(config.root)
+    series = order.load(config.patches, config.strip)
+    base = base_if_ready(config, store)
+    if base is None:
+        from opencoti_patches.base.bootstrap import ensure_base
+
+        with store.writing("bootstrap"):
+            base = ensure_base(config, store, progress=run.progress())
+    return Project(config=config, store=store, base=base, series=series)
+
+
+def within(config: Config, path: Path) -> str:
+    """A path as people type it from the project's folder."""
+    return str(path.relative_to(config.root)) if path.is_relative_to(config.root) else str(path)
+
+
+def complete_patch(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Patch names for the shell's completion."""
+    try:
+        outer = ctx.find_root().params
+        config = load(Path(outer.get("directory") or "."))
+        names = [e.name for e in order.load(config.patches, config.strip).entries]
+    except (OpencotiError, OSError):  # a broken project completes nothing; it must not print here
+        return []
+    return [n for n in names if incomplete in n]

@@ -1,0 +1,198 @@
+"""Fetching: the one kind of call that keeps the user's git configuration (credentials, proxies, insteadOf)."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from opencoti_patches.core.errors import CouldNot, UsageError
+from opencoti_patches.core.model import CommitId, TreeId, decode, encode
+from opencoti_patches.doors import fs, proc
+from opencoti_patches.doors.git.call import call
+from opencoti_patches.doors.git.repository import Repository
+
+FULL_ID = re.compile("[0-9a-f]{40}")
+
+_OPTIONS = (
+    "-c", "gc.auto=0",
+    "-c", "maintenance.auto=false",
+    "-c", f"core.hooksPath={os.devnull}",  # reference-transaction would run
+    "-c", "core.fsmonitor=false",
+    "-c", "fetch.recurseSubmodules=false",  # they are flattened, not checked out
+    "-c", "fetch.writeCommitGraph=false",
+    "-c", "fetch.prune=false",  # it would drop the refs of the other sources
+    "-c", "fetch.pruneTags=false",
+)  # fmt: skip
+
+# What would point git at another repository than the one named; the rest of GIT_* is the user's to set.
+_NOT_OURS = {
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_REPLACE_REF_BASE",
+    "GIT_CONFIG", "GIT_IMPLICIT_WORK_TREE", "GIT_QUARANTINE_PATH", "GIT_DEFAULT_HASH", "GIT_TRACE", "GIT_CURL_VERBOSE",
+}  # fmt: skip
+
+
+class Remote:
+    """Fetches into a store's repository. ``config`` is a file of ours that stands for the user's global
+    configuration: it includes that, and adds that any owner's repository may be read. An option ``-c``
+    would not do: git does not pass it on to upload-pack."""
+
+    def __init__(self, repo: Repository, config: Path) -> None:
+        self.repo = repo
+        text = _including(_global_files()).encode()
+        if not config.exists() or config.read_bytes() != text:
+            fs.write(config, text)
+        env = {k: v for k, v in os.environ.items() if k not in _NOT_OURS and k != "LANGUAGE"}
+        env |= {"GIT_CONFIG_GLOBAL": str(config), "LC_ALL": "C"}
+        env.setdefault("GIT_TERMINAL_PROMPT", "0")  # our own standard error may hide a question
+        env.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes") if "GIT_SSH" not in env else None
+        self._env = env
+
+    def resolve(self, path: Path, rev: str) -> CommitId:
+        """The commit that ``rev`` is in the repository at ``path``: anything rev-parse takes.
+
+        Errors: CouldNot ``no-repository``, ``no-rev``.
+        """
+        env = {**self._env, "GIT_CEILING_DIRECTORIES": str(path.parent)}  # a plain folder inside another's is none
+        if not path.is_dir() or call(["rev-parse", "--git-dir"], env=env, cwd=path, options=_OPTIONS).code:
+            raise CouldNot("no-repository", f"{path} is not a git repository", "look at 'url' of the base source")
+        args = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
+        done = call(args, env=env, cwd=path, options=_OPTIONS)
+        if done.code:
+            raise no_rev(str(path), rev)
+        return CommitId(done.out.decode().strip())
+
+    def git_dir(self, path: Path) -> Path:
+        """Where the repository at ``path`` keeps its objects and submodules."""
+        env = {**self._env, "GIT_CEILING_DIRECTORIES": str(path.parent)}
+        done = call(["rev-parse", "--git-common-dir"], env=env, cwd=path, options=_OPTIONS)
+        return path / os.fsdecode(done.out.rstrip(b"\n"))
+
+    def origin(self, path: Path) -> str:
+        """URL of the remote that the repository at ``path`` was cloned from, or empty."""
+        env = {**self._env, "GIT_CEILING_DIRECTORIES": str(path.parent)}
+        done = call(["config", "--get", "remote.origin.url"], env=env, cwd=path, options=_OPTIONS)
+        return decode(done.out.rstrip(b"\n"))
+
+    def fetch(self, url: str, rev: str, *, foreign: bool = False) -> CommitId:
+        """Bring one commit of ``url`` (full id, tag or branch) into the store, without its history.
+
+        ``foreign``: the URL stands in a fetched repository, not in the user's configuration, so that local
+        files and helper programs are not open to it. Errors: UsageError ``bad-rev``; CouldNot ``no-rev``,
+        ``no-repository``, ``denied``, ``network``, ``git``.
+        """
+        if not re.fullmatch(r"[^-+^:*?\[\\~\s\x00-\x1f][^:*?^\[\\~\s\x00-\x1f]*", rev) or ".." in rev:
+            raise UsageError(
+                "bad-rev", f"rev = {rev!r} cannot be asked of a server", "a full commit id, a tag or a branch"
+            )
+        if FULL_ID.fullmatch(rev) and self._has_commit(rev):
+            return CommitId(rev)
+        ref = f"refs/opencoti/incoming-{os.getpid()}"
+        done = self._fetch(url, rev, ref, foreign)
+        if done.code and FULL_ID.fullmatch(rev) and (named := self._advertised(url, rev, foreign)):
+            done = self._fetch(url, named, ref, foreign)  # an old server gives only what a ref points at
+        if done.code:
+            raise _explained(done, url, rev)
+        commit = CommitId(self._ask("rev-parse", "--verify", f"{ref}^{{commit}}").decode().strip())
+        # Kept under its own name, for the next fetch to build upon and for a gc by hand to spare.
+        self._ask("update-ref", f"refs/opencoti/base/{commit}", commit)
+        self._ask("update-ref", "-d", ref)
+        return commit
+
+    def tree_of(self, commit: CommitId) -> TreeId:
+        """The tree of a commit in the store."""
+        return TreeId(self._ask("rev-parse", "--verify", f"{commit}^{{tree}}").decode().strip())
+
+    def subtree(self, tree: TreeId, path: str) -> TreeId | None:
+        """The folder ``path`` of a tree in the store; None if it is none."""
+        row = self._ask("ls-tree", "-z", "--full-tree", tree, "--", f"{path}")
+        head = row.split(b"\t")[0].decode().split(" ")
+        return TreeId(head[2]) if head[0] == "040000" else None
+
+    def gitmodules(self, blob: str) -> dict[str, str]:
+        """Submodule paths and URLs, as a ``.gitmodules`` in the store has them."""
+        done = self._call(["config", "-z", "--blob", blob, "--get-regexp", r"^submodule\..*\.(path|url)$"])
+        found: dict[str, dict[str, str]] = {}
+        for row in done.out.split(b"\0")[:-1]:
+            key, _, value = decode(row).partition("\n")
+            name, _, what = key.removeprefix("submodule.").rpartition(".")
+            found.setdefault(name, {})[what] = value
+        return {m["path"]: m["url"] for m in found.values() if "path" in m and "url" in m}
+
+    def _has_commit(self, oid: str) -> bool:
+        return self._call(["cat-file", "-e", f"{oid}^{{commit}}"]).code == 0
+
+    def _fetch(self, url: str, rev: str, ref: str, foreign: bool) -> proc.Done:
+        fetch = ["fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
+        done = self._call([*fetch, "--depth=1", "--", url, f"{rev}:{ref}"], self._rights(foreign))
+        if done.code and b"dumb http transport does not support shallow" in done.err:
+            done = self._call([*fetch, "--", url, f"{rev}:{ref}"], self._rights(foreign))
+        return done
+
+    def _advertised(self, url: str, oid: str, foreign: bool) -> str:
+        """A ref of the server that is this commit (or a tag of it), or empty."""
+        out = self._call(["ls-remote", "--quiet", "--", url], self._rights(foreign)).out
+        rows = (row.partition("\t") for row in decode(out).splitlines())
+        return next((name.removesuffix("^{}") for at, _, name in rows if at == oid and name != "HEAD"), "")
+
+    @staticmethod
+    def _rights(foreign: bool) -> dict[str, str]:
+        return {"GIT_PROTOCOL_FROM_USER": "0"} if foreign else {}
+
+    def _call(self, args: list[str], more: Mapping[str, str] | None = None) -> proc.Done:
+        env = {**self._env, "GIT_DIR": str(self.repo.path), "GIT_NO_REPLACE_OBJECTS": "1", **(more or {})}
+        return call([os.fsdecode(encode(a)) for a in args], env=env, cwd=self.repo.path, options=_OPTIONS)
+
+    def _ask(self, *args: str) -> bytes:
+        done = self._call(list(args))
+        if done.code:
+            raise CouldNot("git", f"git could not {args[0]} in the store: {_line(done)}", "")
+        return done.out
+
+
+def no_rev(where: str, rev: str) -> CouldNot:
+    """There is no such revision."""
+    return CouldNot("no-rev", f"{where} has no revision {rev}", "a full commit id, a tag or a branch of it")
+
+
+def _global_files() -> list[str]:
+    """The user's global configuration files, in git's order."""
+    own = os.environ.get("GIT_CONFIG_GLOBAL")
+    if own is not None:
+        return [own] if own else []
+    home = os.environ.get("HOME")
+    xdg = os.environ.get("XDG_CONFIG_HOME") or (os.path.join(home, ".config") if home else "")
+    files = [os.path.join(xdg, "git", "config")] if xdg else []
+    return [*files, os.path.join(home, ".gitconfig")] if home else files
+
+
+def _including(files: list[str]) -> str:
+    quoted = (os.path.abspath(f).replace("\\", "\\\\").replace('"', '\\"') for f in files if f != os.devnull)
+    includes = "".join(f'[include]\n\tpath = "{f}"\n' for f in quoted)
+    return f"# Written by opencoti-patches. The user's own configuration, and any owner's repository.\n{includes}[safe]\n\tdirectory = *\n"
+
+
+def _line(done: proc.Done) -> str:
+    lines = [line for line in done.error_text.splitlines() if line.startswith(("fatal: ", "error: ", "ERROR: "))]
+    line = next(iter(lines), "") or next(iter(done.error_text.splitlines()), f"exit {done.code}")
+    return line.partition(": ")[2] if lines else line
+
+
+def _explained(done: proc.Done, url: str, rev: str) -> CouldNot:
+    from opencoti_patches.doors.net import shown
+
+    text, where = done.error_text, shown(url)
+    line = _line(done).replace(url, where)
+    if re.search("find remote ref|not our ref|no such remote ref|unadvertised object|[Ii]nvalid refspec", text):
+        return no_rev(where, rev)
+    if re.search(
+        "Authentication failed|could not read (Username|Password)|Permission denied|HTTP 40[13]|error: 40[13]", text
+    ):
+        return CouldNot("denied", f"{where}: {line}", "git asks no questions here: set up a credential helper or a key")
+    if re.search("[Nn]ot found|does not appear to be a git repository|does not exist|not a git repository", text):
+        return CouldNot("no-repository", f"{where} is not a git repository, or not open to you", "look at its URL")
+    if re.search("resolve host|[Cc]onnection|timed out|unable to access|[Nn]etwork", text):
+        return CouldNot("network", f"{where} cannot be reached: {line}", "check the network and git's proxy settings")
+    return CouldNot("git", f"git could not fetch {rev} of {where}: {line}", "")

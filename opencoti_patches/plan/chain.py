@@ -1,0 +1,102 @@
+"""The record of verdicts: what is known about a chain of patches on a base is not asked again.
+
+A chain's key is a hash over the base tree, git itself, and every patch's bytes and options up to there.
+A record holds the verdicts since the record before it and the files that differ from the base, so the
+next check goes on from the longest known beginning: cost grows with the changed end of the series.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from opencoti_patches.core.model import Entry, PatchName, Place, Problem, TreeId, Verdict
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.git import IndexEntry, stamp
+
+_VERSION = "1"  # of the meaning of a record; another one reads none of the old
+Changes = dict[str, IndexEntry | None]
+"""Files that differ from the base: their entry now, None where they are gone."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """A beginning of the series that was judged before: ``count`` patches, their verdicts, the state
+    after them, and its tree where it was asked for."""
+
+    count: int
+    verdicts: tuple[Verdict, ...]
+    changes: Changes
+    tree: TreeId | None
+
+
+def keys(base: TreeId, entries: Sequence[Entry]) -> list[str]:
+    """The chain's key before any patch and after each: one more than there are entries."""
+    key = hashlib.sha256(f"{_VERSION} {stamp()} {base}".encode()).hexdigest()
+    found = [key]
+    for e in entries:
+        key = hashlib.sha256(
+            f"{key} {e.sha256} -p{e.strip}{' -R' if e.reverse else ''} {e.name}".encode("utf-8", "surrogateescape")
+        ).hexdigest()
+        found.append(key)
+    return found
+
+
+class Records:
+    """The store's records of one chain."""
+
+    def __init__(self, folder: Path, chain: Sequence[str]) -> None:
+        self._folder = folder
+        self._chain = chain
+
+    def _path(self, key: str) -> Path:
+        return self._folder / key[:2] / f"{key}.json"
+
+    def longest(self) -> Known | None:
+        """The longest beginning that has a whole record."""
+        for count in range(len(self._chain) - 1, 0, -1):
+            if self._path(self._chain[count]).exists() and (known := self._load(count)):
+                return known
+        return None
+
+    def _load(self, count: int) -> Known | None:
+        verdicts: list[Verdict] = []
+        last = at = count
+        first: Mapping[str, Any] = {}
+        while at > 0:
+            doc = fs.read_json(self._path(self._chain[at]))
+            if not isinstance(doc, dict) or doc.get("count") != at or not 0 <= doc["from"] < at:
+                return None
+            first = first or doc
+            verdicts[:0] = [_verdict(v) for v in doc["verdicts"]]
+            at = doc["from"]
+        if len(verdicts) != last:
+            return None
+        changes: Changes = {p: (e[0], e[1]) if e else None for p, e in first["changes"].items()}
+        return Known(count=last, verdicts=tuple(verdicts), changes=changes, tree=first.get("tree"))
+
+    def save(self, begin: int, verdicts: Sequence[Verdict], changes: Changes, tree: TreeId | None = None) -> None:
+        """Record the verdicts on the patches from ``begin`` on, and the state after the last."""
+        count = begin + len(verdicts)
+        doc = {
+            "count": count,
+            "from": begin,
+            "tree": tree,
+            "verdicts": [dataclasses.asdict(v) for v in verdicts],
+            "changes": changes,
+        }
+        fs.write(self._path(self._chain[count]), json.dumps(doc).encode(), sync=False)
+
+
+def _verdict(raw: Mapping[str, Any]) -> Verdict:
+    row = dict(raw)
+    row["places"] = tuple(Place(**p) for p in row["places"])
+    row["problems"] = tuple(Problem(**{**p, "diff": tuple(p["diff"])}) for p in row["problems"])
+    for name in ("files", "blocked_by", "without"):
+        row[name] = tuple(PatchName(n) for n in row[name])
+    return Verdict(**row)

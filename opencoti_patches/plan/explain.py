@@ -1,0 +1,219 @@
+"""The cause of a refusal, file by file and hunk by hunk, in the words of design.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from opencoti_patches.core.model import Entry, FilePatch, Hunk, Problem, TreeId, printable
+from opencoti_patches.plan.nearest import difference, nearest
+from opencoti_patches.plan.replay import lines_of
+from opencoti_patches.plan.scratch import Scratch
+from opencoti_patches.series.parse import Parsed, parse, stripped
+
+_LIKE = 0.5  # share of a hunk's lines below which a place is not worth showing
+_SEARCHES = 3  # hunks of a patch that are looked for all over the tree
+
+
+class Explainer:
+    """Explains one patch against the tree just before it. Collects what the patch expects and the tree
+    lacks, for telling cascades."""
+
+    def __init__(self, entry: Entry, parsed: Parsed, scratch: Scratch, earlier: Sequence[Entry]) -> None:
+        self.entry = entry
+        self.parsed = parsed
+        self.scratch = scratch
+        self.earlier = earlier
+        self.missing_files: set[str] = set()
+        self.missing_lines: dict[str, list[bytes]] = {}
+        self._searches = 0
+
+    @cached_property
+    def tree(self) -> TreeId:
+        """The tree before the patch, whole."""
+        return self.scratch.repo.tree_with(self.scratch.base, self.scratch.changes())
+
+    def defects(self) -> list[Problem]:
+        """What is wrong with the patch file itself, before any tree is looked at."""
+        found = [Problem(cause=d.cause, message=d.message, at_line=d.at_line) for d in self.parsed.defects]
+        # a missing newline makes the count look wrong too: one word about it is enough
+        newline = [p for p in found if p.cause == "missing-newline"]
+        for f in self.parsed.files:
+            if bad := _unsafe(f, self.entry.strip):
+                found.append(Problem(cause="unsafe-path", message=bad, at_line=f.at_line))
+            if f.binary == "names-only":
+                found.append(
+                    Problem(
+                        cause="binary",
+                        message="it only says that binary files differ; their contents are not in the patch",
+                        file=printable(f.path),
+                        at_line=f.at_line,
+                    )
+                )
+            if not f.old and not f.new:
+                name = printable(next((n for n in f.raw_paths if n), "its name"))
+                found.append(
+                    Problem(
+                        cause="wrong-strip",
+                        message=f"nothing is left of {name} with -p{self.entry.strip}",
+                        at_line=f.at_line,
+                    )
+                )
+        return newline or found
+
+    def file(self, f: FilePatch, errors: Sequence[str], rejected: Sequence[int]) -> list[Problem]:
+        """The problems of one file, given git's own words on it and the hunks it refused."""
+        said = " ".join(errors)
+        if "beyond a symbolic link" in said or "invalid path" in said:
+            return [self._problem(f, "unsafe-path", printable(errors[0]))]
+        if f.operation == "create" and f.new in self.scratch.state():
+            return [self._exists(f)]
+        if f.old and f.old not in self.scratch.state():
+            return [self._missing(f)]
+        if "wrong type" in said or "has type" in said:
+            return [self._problem(f, "mode", f"the patch takes it for another kind of file: {printable(errors[0])}")]
+        if "binary" in said:
+            return [self._problem(f, "binary", f"git cannot change this binary file: {printable(errors[0])}")]
+        if f.operation in ("rename", "copy") and f.new in self.scratch.state() and f.new != f.old:
+            return [self._problem(f, "exists", f"{printable(f.new or '')} is there already")]
+        hunks = [h for h in f.hunks if h.number in rejected]
+        if hunks:
+            return [self._hunk(f, h) for h in hunks]
+        return [self._problem(f, "corrupt", printable(errors[0]))] if errors else []
+
+    # -- files -------------------------------------------------------------------------------
+
+    def _problem(self, f: FilePatch, cause: str, message: str) -> Problem:
+        return Problem(cause=cause, message=message, file=printable(f.path), at_line=f.at_line)
+
+    def _exists(self, f: FilePatch) -> Problem:
+        path = f.new or ""
+        oid = self.scratch.state()[path][1]
+        if not f.binary and self.scratch.repo.blobs([oid])[oid] == b"".join(x for h in f.hunks for x in h.added):
+            return self._problem(
+                f, "already-applied", "it creates a file that is there already, with the same contents"
+            )
+        return self._problem(f, "exists", "it creates a file that is there already, with other contents")
+
+    def _missing(self, f: FilePatch) -> Problem:
+        path = f.old or ""
+        self.missing_files.add(path)
+        if gone := self._taken_away(path):
+            return self._problem(f, "missing-file", f"the file is gone: {gone}")
+        for strip in range(4):
+            other = next(
+                (
+                    s
+                    for raw in f.raw_paths
+                    if (s := stripped(raw.encode("utf-8", "surrogateescape"), strip)) and self._there(s)
+                ),
+                None,
+            )
+            if strip != self.entry.strip and other:
+                return self._problem(
+                    f,
+                    "wrong-strip",
+                    f"with -p{strip} instead of -p{self.entry.strip} it is {printable(other)}, which is there",
+                )
+        alike = self._alike(f)
+        if alike and alike.endswith("/" + path):
+            return self._problem(
+                f,
+                "wrong-strip",
+                f"the file is at {printable(alike)}: its paths lack '{printable(alike.removesuffix(path))}'",
+            )
+        if alike:
+            return self._problem(f, "renamed-file", f"the file is not there; its lines stand in {printable(alike)}")
+        if f.operation == "modify" and f.new != f.old and self._there(f.new or ""):
+            return self._problem(f, "missing-file", f"its '---' line names {printable(path)}, which is not in the tree")
+        return self._problem(f, "missing-file", "the file is not in the tree")
+
+    def _there(self, path: str) -> bool:
+        return path in self.scratch.state() or self.scratch.listing.get(path) is not None
+
+    def _taken_away(self, path: str) -> str:
+        """Which earlier patch deletes or renames the file, in words."""
+        if self.scratch.listing.get(path) is None:
+            return ""
+        for e in reversed(self.earlier):
+            for f in parse(e.raw, e.strip, e.reverse).files:
+                if f.old == path and f.operation == "delete":
+                    return f"{e.name} deletes it"
+                if f.old == path and f.operation == "rename":
+                    return f"{e.name} renames it to {printable(f.new or '')}"
+        return ""
+
+    def _alike(self, f: FilePatch) -> str:
+        """Another file that holds the lines this one expects: a rename, or another folder."""
+        wanted = _telling_lines(f.hunks)
+        name = (f.old or "").rsplit("/", 1)[-1]
+        same_name = [p for p in self.scratch.listing.named(name) if p != f.old][:50]
+        if not wanted:
+            return same_name[0] if len(same_name) == 1 else ""
+        holders: list[str] = []
+        for line in wanted[:_SEARCHES]:
+            found = self.scratch.repo.files_with(self.tree, line)
+            holders = [h for h in holders if h in found] or found if holders else found
+        first = [h for h in holders if h in same_name]
+        return (first or holders)[0] if len(first) == 1 or (not first and len(holders) == 1) else ""
+
+    # -- hunks -------------------------------------------------------------------------------
+
+    def _hunk(self, f: FilePatch, hunk: Hunk) -> Problem:
+        _mode, oid = self.scratch.state()[f.old or ""]
+        lines = lines_of(self.scratch.repo.blobs([oid])[oid])
+        cause, words, line = difference(lines, hunk)
+        near = nearest(lines, hunk)
+        if cause == "context-changed":
+            have = set(lines)
+            self.missing_lines.setdefault(f.old or "", []).extend(x for x in hunk.old if x not in have)
+            if near.share < _LIKE and (elsewhere := self._moved(f, hunk)):
+                cause, words = "moved", f"its lines stand in {printable(elsewhere)} now"
+            elif near.share < _LIKE:
+                words = "nothing like the lines it expects is in the file"
+        line = line or (near.line if near.share >= _LIKE else 0)
+        return Problem(
+            cause=cause,
+            message=words,
+            file=printable(f.path),
+            hunk=hunk.number,
+            line=line,
+            at_line=hunk.at_line,
+            diff=near.diff if near.share >= _LIKE and cause != "already-applied" else (),
+        )
+
+    def _moved(self, f: FilePatch, hunk: Hunk) -> str:
+        """Another file in which the hunk's lines stand now."""
+        if self._searches >= _SEARCHES:
+            return ""
+        self._searches += 1
+        for line in _telling_lines((hunk,))[:2]:
+            found = [p for p in self.scratch.repo.files_with(self.tree, line) if p != f.old]
+            if len(found) == 1:
+                return found[0]
+        return ""
+
+
+def _telling_lines(hunks: Sequence[Hunk]) -> list[bytes]:
+    """Expected lines worth a search, the longest first."""
+    lines = {x.strip() for h in hunks for x in h.old if len(x.strip()) > 12}
+    return sorted(lines, key=lambda x: (-len(x), x))
+
+
+def _unsafe(f: FilePatch, strip: int) -> str:
+    """Why a path must not be followed; empty if it may."""
+    for raw in f.raw_paths:
+        name = printable(raw)
+        if raw == "/dev/null" or not raw:
+            continue
+        parts = raw.split("/")
+        if raw.startswith("/") and strip == 0:
+            return f"{name} is an absolute path"
+        if ".." in parts[strip:]:
+            return f"{name} leads out of the tree"
+        if any(p.lower() == ".git" for p in parts[strip:]):
+            return f"{name} is inside a .git folder"
+    for path in (f.old, f.new):
+        if path and (".." in path.split("/") or path.startswith("/")):
+            return f"{printable(path)} leads out of the tree"
+    return ""

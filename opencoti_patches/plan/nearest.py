@@ -1,0 +1,122 @@
+"""Where the lines that a refused hunk expects have gone: the nearest place, the kind of difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from opencoti_patches.core.model import Hunk, printable
+from opencoti_patches.plan.places import occurrences
+
+_DIFF_LINES = 14  # of the small diff at most
+_COMMON = 20  # a line that stands more often tells nothing about a place
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Near:
+    """The place most like what the hunk expects. ``share`` of its lines stand there, 0 to 1."""
+
+    line: int  # from 1; 0: nothing like it
+    share: float
+    diff: tuple[str, ...]
+
+
+def nearest(lines: Sequence[bytes], hunk: Hunk) -> Near:
+    """Find the place by vote: each line that stands in the file says where the hunk would begin."""
+    old = hunk.old
+    where: dict[bytes, list[int]] = {}
+    for i, line in enumerate(lines):
+        where.setdefault(line.strip(), []).append(i)
+    votes: Counter[int] = Counter()
+    telling = 0
+    for i, line in enumerate(old):
+        key = line.strip()
+        if not key:
+            continue
+        telling += 1
+        places = where.get(key, [])
+        if len(places) <= _COMMON:
+            for at in places:
+                votes[at - i] += 1
+    if not votes:
+        return Near(line=0, share=0.0, diff=())
+    expected = hunk.old_start - 1
+    # inserted or deleted lines shift the later votes: neighbours count together
+    best = max(votes, key=lambda s: (sum(votes[s + d] for d in range(-3, 4)), votes[s], -abs(s - expected)))
+    share = min(1.0, sum(votes[best + d] for d in range(-3, 4)) / max(telling, 1))
+    return Near(line=max(best, 0) + 1, share=share, diff=_small_diff(old, lines, max(best, 0)))
+
+
+def _small_diff(old: Sequence[bytes], lines: Sequence[bytes], at: int) -> tuple[str, ...]:
+    from difflib import SequenceMatcher
+
+    found = list(lines[at : at + len(old) + 3])
+    rows: list[str] = []
+    for tag, a, b, c, d in SequenceMatcher(None, list(old), found, autojunk=False).get_opcodes():
+        if tag == "equal":
+            keep = old[a:b]
+            rows += [" " + show(x) for x in (keep if len(keep) <= 4 else [*keep[:2], *keep[-2:]])]
+            continue
+        if a == len(old) and tag == "insert":  # only what lies beyond the hunk
+            continue
+        rows += ["-" + show(x) for x in old[a:b]]
+        rows += ["+" + show(x) for x in found[c : d if a < len(old) - 1 or tag != "replace" else min(d, c + b - a)]]
+    first = next((i for i, r in enumerate(rows) if r[0] != " "), 0)
+    rows = rows[max(first - 2, 0) :]
+    last = max((i for i, r in enumerate(rows) if r[0] != " "), default=0)
+    rows = rows[: last + 3]
+    return tuple(
+        rows if len(rows) <= _DIFF_LINES else [*rows[: _DIFF_LINES - 1], f" … {len(rows) - _DIFF_LINES + 1} more lines"]
+    )
+
+
+def show(line: bytes) -> str:
+    """A line for people: what white space would hide at its end is made visible."""
+    text = printable(line.rstrip(b"\r\n").decode("utf-8", "surrogateescape"))
+    bare = text.rstrip(" \t")
+    text = bare + text[len(bare) :].replace(" ", "·").replace("\t", "→")
+    return text + ("␍" if line.endswith(b"\r\n") else "") + ("" if line.endswith(b"\n") else "␄")
+
+
+def difference(lines: Sequence[bytes], hunk: Hunk) -> tuple[str, str, int]:
+    """The kind of difference of a hunk that does not stand in the file: (cause, words, line from 1).
+
+    Causes: zero-context, already-applied, eol, whitespace, context-changed.
+    """
+    old, new = hunk.old, hunk.new
+    exact = occurrences(lines, old)
+    if exact and not (hunk.lines[0][:1] == b" " or hunk.lines[-1][:1] == b" "):
+        return (
+            "zero-context",
+            "the hunk has no context lines, and git takes none such without being told to",
+            exact[0] + 1,
+        )
+    done = occurrences(lines, new) if (hunk.added or hunk.removed) and len(new) > 1 else []
+    if done and not exact:
+        return "already-applied", f"its result stands at line {done[0] + 1} already", done[0] + 1
+    bare = [x.rstrip(b"\r\n") for x in lines]
+    if hits := occurrences(bare, [x.rstrip(b"\r\n") for x in old]):
+        return "eol", _eol_words(lines[hits[0] : hits[0] + len(old)], old), hits[0] + 1
+    squeezed = [b" ".join(x.split()) for x in lines]
+    if hits := occurrences(squeezed, [b" ".join(x.split()) for x in old]):
+        return "whitespace", f"the lines stand at line {hits[0] + 1} with other white space", hits[0] + 1
+    kept = [x[1:] for x in hunk.lines if x[:1] == b" " or (x[:1] == b"-" and x[1:].strip())]
+    if len(kept) < len(old) and (hits := occurrences(squeezed, [b" ".join(x.split()) for x in kept])):
+        n = len(old) - len(kept)
+        return (
+            "whitespace",
+            f"it removes {n} blank line{'s' * (n > 1)} that the file lacks at line {hits[0] + 1}",
+            hits[0] + 1,
+        )
+    return "context-changed", "the lines it expects are not there", 0
+
+
+def _eol_words(found: Sequence[bytes], old: Sequence[bytes]) -> str:
+    in_file = sum(x.endswith(b"\r\n") for x in found)
+    in_patch = sum(x.endswith(b"\r\n") for x in old)
+    if in_file > in_patch:
+        return "the file has CRLF line ends, the patch LF"
+    if in_patch > in_file:
+        return "the patch has CRLF line ends, the file LF"
+    return "file and patch differ in the newline at the end of the file"

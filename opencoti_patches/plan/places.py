@@ -1,0 +1,76 @@
+"""Whether a hunk that moved landed where it was meant: the same function, the only such place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from opencoti_patches.core.model import FilePatch, Hunk, Problem, printable
+from opencoti_patches.plan.replay import Lines, position
+
+_FUNCTION = re.compile(rb"[A-Za-z_$]")  # git's default: a line that begins a definition
+_NAME = re.compile(rb"([~A-Za-z_$][\w$:~]*)\s*\(")
+_SECTION_LIMIT = 80  # bytes git keeps of a heading
+
+
+def heading(lines: Sequence[bytes], at: int) -> bytes:
+    """The line that git would show after ``@@`` for a hunk that begins at line ``at`` from 0."""
+    for i in range(min(at, len(lines)) - 1, -1, -1):
+        if _FUNCTION.match(lines[i]):
+            return lines[i].rstrip()
+    return b""
+
+
+def same_function(section: bytes, other: bytes) -> bool:
+    """Whether two headings name one function; an unnamed one could be any."""
+    a, b = section.rstrip()[:_SECTION_LIMIT], other.rstrip()[:_SECTION_LIMIT]
+    if not a or a == b or b.startswith(a):
+        return True
+    name_a, name_b = _NAME.search(a), _NAME.search(b)
+    return bool(name_a and name_b and name_a[1] == name_b[1])
+
+
+def occurrences(lines: Sequence[bytes], wanted: Sequence[bytes]) -> list[int]:
+    """Every line, from 0, at which ``wanted`` stands."""
+    if not wanted:
+        return []
+    first, size = wanted[0], len(wanted)
+    found: list[int] = []
+    at = -1
+    while True:
+        try:
+            at = lines.index(first, at + 1)
+        except ValueError:
+            return found
+        if list(lines[at : at + size]) == list(wanted):
+            found.append(at)
+
+
+def warnings(f: FilePatch, hunk: Hunk, offset: int, lines: Lines) -> list[Problem]:
+    """What is worth a look about one moved hunk, ``lines`` being the file just before it."""
+    at = position(hunk, offset)
+    path = printable(f.path)
+    found: list[Problem] = []
+
+    def warn(cause: str, message: str) -> None:
+        found.append(
+            Problem(
+                cause=cause,
+                message=message,
+                level="warning",
+                file=path,
+                hunk=hunk.number,
+                line=at + 1,
+                at_line=hunk.at_line,
+            )
+        )
+
+    others = [i + 1 for i in occurrences(lines, hunk.old) if i != at]
+    if others:
+        shown = ", ".join(map(str, others[:3])) + (", …" if len(others) > 3 else "")
+        warn("ambiguous", f"landed at line {at + 1}, but its context stands at line {shown} too")
+    landed = heading(lines, at)
+    if hunk.section and not same_function(hunk.section, landed):
+        was, now = (printable(s.decode("utf-8", "replace").strip()) for s in (hunk.section, landed))
+        warn("function-changed", f"was made in '{was}', landed in '{now or 'no function'}'")
+    return found

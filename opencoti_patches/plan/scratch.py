@@ -1,0 +1,124 @@
+"""The scratch index: only the paths that the patches touch, so that asking git costs what they cost.
+
+It answers as the whole tree's index would, because it also holds what git looks at beside a touched path:
+any ancestor that is a file, a symlink or a gitlink, and one file under a directory of that name.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from opencoti_patches.core.errors import CouldNot
+from opencoti_patches.core.model import Entry, TreeId
+from opencoti_patches.doors.git import Applied, IndexEntry, Repository
+from opencoti_patches.plan.chain import Changes
+from opencoti_patches.plan.listing import Listing
+from opencoti_patches.series.parse import Parsed
+
+
+def touched(parsed: Iterable[Parsed]) -> set[str]:
+    """Every path that the patches may read or write."""
+    return {p for one in parsed for f in one.files for p in (f.old, f.new) if p}
+
+
+class Scratch:
+    """A scratch index in ``folder``, at the state of ``changes`` on the base."""
+
+    def __init__(
+        self, repo: Repository, base: TreeId, listing: Listing, folder: Path, changes: Changes, paths: Iterable[str]
+    ) -> None:
+        self.repo = repo
+        self.base = base
+        self.listing = listing
+        self.index = folder / "index"
+        self._start = changes
+        self._asked: set[str] = set()
+        self._holds: dict[str, IndexEntry | None] = dict(changes)  # what the base, or the start, has there
+        self._entries: dict[str, IndexEntry] | None = None  # the index now, once read
+        self.repo.write_index(self.index, {p: e for p, e in changes.items() if e})
+        self._add(paths)
+
+    def _current(self, path: str) -> IndexEntry | None:
+        return self._start[path] if path in self._start else self.listing.get(path)
+
+    def _add(self, paths: Iterable[str]) -> bool:
+        """Bring in paths that no patch had asked for; True if the index changed."""
+        fresh: dict[str, IndexEntry | None] = {}
+        for path in set(paths) - self._asked:
+            self._asked.add(path)
+            parts = path.split("/")
+            for near in (path, *("/".join(parts[:i]) for i in range(1, len(parts)))):
+                if near not in self._holds and near not in fresh:
+                    fresh[near] = self._current(near)
+            below = next((p for p in self.listing.under(path) if self._current(p)), None)
+            if below is not None and below not in self._holds:
+                fresh[below] = self._current(below)
+        self._holds |= fresh
+        new = {p: e for p, e in fresh.items() if e}
+        if new:
+            self.repo.add_to_index(self.index, new)
+            self._entries = None
+        return bool(new)
+
+    def apply(self, entries: Sequence[Entry], index: Path | None = None) -> Applied:
+        """git's verdict on a run of patches of one strip level and direction; all go in, or none."""
+        first = entries[0]
+        if index is None:
+            self.copy("before")
+        done = self.repo.apply_cached(
+            index or self.index, [e.path for e in entries], strip=first.strip, reverse=first.reverse
+        )
+        if index is None and done.ok:
+            self._entries = None
+        return done
+
+    def undo(self) -> None:
+        """Take the last ``apply`` back."""
+        before = self.index.with_name("before")
+        if before.exists():
+            before.replace(self.index)
+        else:
+            self.index.unlink(missing_ok=True)
+        self._entries = None
+
+    def loosely(self, entry: Entry, index: Path) -> bool:
+        """Whether git takes a patch on a copy with less context and white space ignored: a guess that
+        helps to tell a cascade, never a verdict."""
+        return self.repo.apply_loosely(index, entry.path, strip=entry.strip, reverse=entry.reverse)
+
+    def missed(self, paths: Iterable[str]) -> bool:
+        """Bring in paths that git named and the patches' view had not: True if that changes the index."""
+        return self._add(paths)
+
+    def state(self) -> dict[str, IndexEntry]:
+        """The index now."""
+        if self._entries is None:
+            self._entries = self.repo.read_index(self.index)
+        return self._entries
+
+    def unforeseen(self) -> set[str]:
+        """Paths in the index that nobody asked for: a patch wrote them unseen by our reading of it."""
+        return self.state().keys() - self._holds.keys()
+
+    def changes(self) -> Changes:
+        """What differs from the base tree now."""
+        now = self.state()
+        found: Changes = {}
+        for path in now.keys() | self._holds.keys():
+            entry = now.get(path)
+            if entry != self.listing.get(path):
+                found[path] = entry
+        return found
+
+    def copy(self, name: str) -> Path:
+        """A copy of the index to try something on."""
+        target = self.index.with_name(name)
+        try:
+            shutil.copyfile(self.index, target)
+        except FileNotFoundError:  # git writes no file for an index without entries
+            target.unlink(missing_ok=True)
+        except OSError as e:
+            raise CouldNot("disk", f"cannot write {target}: {e.strerror}", "") from None
+        return target

@@ -1,0 +1,237 @@
+"""The answer of ``check``: every patch that is not clean, why, and the command to run next."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from opencoti_patches.core.model import (
+    Finding,
+    Level,
+    PatchName,
+    Place,
+    Plan,
+    Problem,
+    Report,
+    Series,
+    Verdict,
+    printable,
+)
+
+WIDTH = 80
+_EDIT = "opencoti-patches bootstrap {before}WORK, edit WORK, opencoti-patches regen {short} --from WORK"
+_NEXT = {
+    "whitespace": "opencoti-patches regen {short}",
+    "eol": "opencoti-patches regen {short}",
+    "missing-newline": "opencoti-patches regen {short}",
+    "zero-context": "opencoti-patches regen {short}",
+    "offset": "opencoti-patches regen {short}",
+    "already-applied": "opencoti-patches show {short}; if all of it is in the base, take it out of the series",
+    "wrong-strip": "give the strip level in the series file: '{name} -pN'",
+    "binary": "make the patch again with 'git diff --binary'",
+    "unsafe-path": "do not apply it; ask where it came from",
+    "empty": "take it out of the series",
+}
+
+
+def short(name: str) -> str:
+    """How people call a patch: its number where it has one."""
+    from opencoti_patches.series.order import number_of
+
+    return name.split("-", 1)[0] if "/" not in name and number_of(name) is not None else name
+
+
+def advice(verdict: Verdict, before: PatchName | None) -> str:
+    """The command to run next for a patch that is not clean."""
+    if verdict.blocked_by:
+        return f"mend {verdict.blocked_by[0]} first, then check again"
+    template = _NEXT.get(verdict.cause or "", _EDIT)
+    return template.format(
+        name=verdict.name, short=short(verdict.name), before=f"--to {short(before)} " if before else ""
+    )
+
+
+def report(
+    plan: Plan,
+    series: Series,
+    *,
+    where: Path,
+    label: str,
+    no_offset: bool = False,
+    stale: Sequence[str] = (),
+    stale_level: Level = "warning",
+    verbose: bool = False,
+) -> Report:
+    """The report on a plan. ``where`` is the patches folder relative to the project, ``stale`` what the
+    lock and the series disagree about."""
+    ok = (
+        plan.ok
+        and not (no_offset and any(v.status == "offset" for v in plan.verdicts))
+        and not (stale and stale_level == "error")
+    )
+    text: list[str] = []
+    findings: list[Finding] = []
+    before: PatchName | None = None
+    rows = []
+    for v in plan.verdicts:
+        hint = "" if v.status == "clean" else advice(v, before)
+        rows.append(_row(v, hint))
+        if v.status != "clean" or verbose:
+            text += _block(v, hint, verbose)
+        findings += _findings(v, where, hint, no_offset)
+        before = v.name
+    for line in stale:
+        findings.append(
+            Finding(
+                level=stale_level,
+                rule="stale-lock",
+                message=line,
+                path=str(where / "series.lock"),
+                hint="opencoti-patches lock",
+            )
+        )
+        text.append(f"{stale_level}: {line}; run 'opencoti-patches lock'")
+    if not series.listed:
+        text.append("note: no series file; patches are taken in order of number, then name")
+    text += _wrapped(_summary(plan, label, no_offset), 0)
+    data = {"base": {"tree": plan.base}, "tip": {"tree": plan.tip}, "patches": rows, "stale": list(stale)}
+    return Report(
+        command="check",
+        ok=ok,
+        data=data,
+        text=tuple(text),
+        findings=tuple(findings),
+        cases=tuple(v.name for v in plan.verdicts),
+    )
+
+
+def _summary(plan: Plan, label: str, no_offset: bool) -> str:
+    counts = Counter(v.status for v in plan.verdicts)
+    n = len(plan.verdicts)
+    parts = ", ".join(f"{counts[s]} {s}" for s in ("clean", "offset", "failed", "blocked", "empty") if counts[s])
+    head = f"{n} patch{'es' * (n != 1)} on {label}: {parts or 'nothing to apply'}"
+    if not plan.ok:
+        return f"{head}. The series does not apply."
+    if no_offset and counts["offset"]:
+        return f"{head}. It applies, but not without offsets."
+    return f"{head}. The series applies strictly."
+
+
+def _row(v: Verdict, hint: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": printable(v.name), "status": v.status, "files": list(v.files), "cause": v.cause}
+    if v.places:
+        row["offsets"] = [{"file": p.file, "hunk": p.hunk, "line": p.line, "offset": p.offset} for p in v.places]
+    if v.problems:
+        row["problems"] = [_problem(p) for p in v.problems]
+    if v.blocked_by:
+        row["blocked_by"], row["evidence"] = list(v.blocked_by), v.evidence
+    if v.without:
+        row["without"] = list(v.without)
+    if hint:
+        row["next"] = hint
+    return row
+
+
+def _problem(p: Problem) -> dict[str, Any]:
+    row: dict[str, Any] = {"cause": p.cause, "level": p.level, "message": p.message}
+    extra = {"file": p.file, "hunk": p.hunk, "line": p.line, "patch_line": p.at_line, "diff": list(p.diff)}
+    return row | {k: value for k, value in extra.items() if value}
+
+
+def _block(v: Verdict, hint: str, verbose: bool) -> list[str]:
+    word = {"failed": f"failed: {v.cause}", "blocked": "blocked", "empty": "empty"}.get(v.status, v.status)
+    lines = [f"{printable(v.name)}: {word}"]
+    if v.blocked_by:
+        lines += _wrapped(f"stands on {', '.join(v.blocked_by)}, which failed: {v.evidence}", 4)
+    for place in v.places if verbose else ():
+        moved = f"{place.file}, hunk {place.hunk}: landed at line {place.line}, {abs(place.offset)} line{'s' * (abs(place.offset) != 1)} {'down' if place.offset > 0 else 'up'}"
+        lines += _wrapped(moved, 4)
+    if v.places and not verbose:
+        lines += _wrapped(_moves(v.places), 4)
+    for p in v.problems:
+        lines += _wrapped(_where(p) + p.message, 4)
+        lines += [f"      {row[: WIDTH - 6]}" for row in p.diff]
+    if v.without and not v.applied:
+        lines += _wrapped(f"judged without {_few(v.without)}", 4)
+    if hint:
+        lines += _wrapped(f"next: {hint}", 4)
+    return lines
+
+
+def _moves(places: Sequence[Place]) -> str:
+    """The moved hunks in one line: how many in which file, and how far."""
+    by_file: dict[str, list[int]] = {}
+    for p in places:
+        by_file.setdefault(p.file, []).append(p.offset)
+    parts = []
+    for file, offsets in by_file.items():
+        low, high = min(offsets), max(offsets)
+        far = f"{low:+d}" if low == high else f"{low:+d} to {high:+d}"
+        parts.append(
+            f"{len(offsets)} hunk{'s' * (len(offsets) > 1)} of {file} moved by {far} line{'s' * ({low, high} - {1, -1} != set())}"
+        )
+    return "; ".join(parts[:3]) + (f"; {len(parts) - 3} more files" if len(parts) > 3 else "")
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _where(p: Problem) -> str:
+    parts = [p.file] if p.file else []
+    if p.hunk:
+        parts.append(f"hunk {p.hunk}")
+    if p.line:
+        parts.append(f"near line {p.line}")
+    if p.at_line:
+        parts.append(f"patch line {p.at_line}")
+    return f"{'warning: ' if p.level == 'warning' else ''}{', '.join(parts)}: " if parts else ""
+
+
+def _wrapped(line: str, indent: int) -> list[str]:
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _findings(v: Verdict, where: Path, hint: str, no_offset: bool) -> list[Finding]:
+    path = str(where / v.name)
+    found = [
+        Finding(
+            level=p.level, rule=p.cause, message=f"{_where(p)}{p.message}", path=path, line=p.at_line or 1, hint=hint
+        )
+        for p in v.problems
+    ]
+    if v.status == "blocked":
+        found = [
+            Finding(
+                level="error",
+                rule="blocked",
+                message=f"stands on {', '.join(v.blocked_by)}: {v.evidence}",
+                path=path,
+                hint=hint,
+            ),
+            *found,
+        ]
+    if v.places:
+        shown = ", ".join(f"{p.file} hunk {p.hunk} {p.offset:+d}" for p in v.places[:4]) + (
+            ", …" if len(v.places) > 4 else ""
+        )
+        found.append(
+            Finding(
+                level="error" if no_offset else "warning",
+                rule="offset",
+                message=f"applies with an offset: {shown}",
+                path=path,
+                hint=hint,
+            )
+        )
+    return found

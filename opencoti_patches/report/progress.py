@@ -1,0 +1,48 @@
+"""Progress on stderr: nothing in the first two seconds, then a line that stays current."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+_PATIENCE = 2.0  # seconds before the first word
+_TERMINAL_EVERY = 0.2
+_LOG_EVERY = 10.0  # in a CI log every line stays
+
+
+class Lines:
+    """One line on a terminal, rewritten; in a log a line now and then."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._last = 0.0
+        self._terminal = sys.stderr.isatty()
+        self._what = ""
+
+    def update(self, what: str, done: int = 0, total: int = 0, unit: str = "") -> None:
+        """Take news; show it if it is time to."""
+        now = time.monotonic()
+        every = _TERMINAL_EVERY if self._terminal else _LOG_EVERY
+        if now - self._begun < _PATIENCE or (now - self._last < every and what == self._what):
+            return
+        self._last, self._what = now, what
+        amount = _amount(done, total, unit)
+        if self._terminal:
+            sys.stderr.write(f"\r\x1b[K{what}{amount}"[:100])
+        else:
+            sys.stderr.write(f"{what}{amount}\n")
+        sys.stderr.flush()
+
+    def __del__(self) -> None:
+        if self._terminal and self._last:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _amount(done: int, total: int, unit: str) -> str:
+    if not done and not total:
+        return " …"
+    if unit == "bytes":
+        mib = f"{done / 2**20:.1f}" + (f" of {total / 2**20:.1f}" if total else "")
+        return f": {mib} MiB"
+    return f": {done}" + (f" of {total}" if total else "") + (f" {unit}" if unit else "")

@@ -1,0 +1,23 @@
+"""A report in the form asked for."""
+
+from __future__ import annotations
+
+from opencoti_patches.core.model import Report
+
+FORMATS = ("text", "json", "github", "junit", "sarif")
+SCHEMA = 1
+
+
+def render(report: Report, form: str, *, quiet: bool = False) -> str:
+    """The report as text of that form, without a last newline; may be empty."""
+    if form == "json":
+        import json
+
+        return json.dumps(
+            {"schema": SCHEMA, "command": report.command, "ok": report.ok, **report.data}, ensure_ascii=False
+        )
+    if form == "text":
+        return "\n".join(report.text)
+    from opencoti_patches.report import ci
+
+    return {"github": ci.github, "junit": ci.junit, "sarif": ci.sarif}[form](report)

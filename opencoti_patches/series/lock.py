@@ -1,0 +1,79 @@
+"""``series.lock``: what was verified, as a claim that ``check --locked`` proves or refutes.
+
+Rows stand alone, so that two branches merge: a base row, ``NAME SHA256`` a patch, a tip row.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from opencoti_patches.core.errors import Refused
+from opencoti_patches.core.model import Plan, Series
+from opencoti_patches.series.order import LOCK_FILE
+
+_HEAD = "# Written by 'opencoti-patches lock'. A claim: 'opencoti-patches check --locked' proves it.\n"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lock:
+    """A lock file's claims: tree ids of base and tip, and each patch's sha256 in order."""
+
+    base: str
+    patches: tuple[tuple[str, str], ...]
+    tip: str
+
+
+def write(series: Series, plan: Plan) -> bytes:
+    """The lock of a series that applies."""
+    rows = "".join(f"{e.name} {e.sha256}\n" for e in series.entries)
+    return f"{_HEAD}base {plan.base}\n{rows}tip {plan.tip}\n".encode("utf-8", "surrogateescape")
+
+
+def read(folder: Path) -> Lock | None:
+    """The lock of a patches folder; None if there is none. Errors: Refused ``bad-lock``, exit 1, for
+    conflict markers and lines that are no row."""
+    try:
+        text = (folder / LOCK_FILE).read_text("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+    base, tip, rows = "", "", []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
+            raise Refused("bad-lock", f"{LOCK_FILE} line {number} is a conflict marker", "run 'opencoti-patches lock'")
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, _, value = line.rpartition(" ")
+        if name == "base" and re.fullmatch(r"[0-9a-f]{40}", value):
+            base = value
+        elif name == "tip" and re.fullmatch(r"[0-9a-f]{40}", value):
+            tip = value
+        elif name and re.fullmatch(r"[0-9a-f]{64}", value):
+            rows.append((name, value))
+        else:
+            raise Refused(
+                "bad-lock",
+                f"{LOCK_FILE} line {number} is no row of a lock: {line[:40]!r}",
+                "run 'opencoti-patches lock'",
+            )
+    return Lock(base=base, patches=tuple(rows), tip=tip)
+
+
+def disagreements(folder: Path, series: Series, plan: Plan) -> tuple[str, ...]:
+    """In what the lock and the series, as it was judged, differ; empty without a lock or if in nothing."""
+    lock = read(folder)
+    if lock is None:
+        return ()
+    found = []
+    if lock.base != plan.base:
+        found.append(f"the lock is for base tree {lock.base[:12]}, this is {plan.base[:12]}")
+    claimed, have = dict(lock.patches), {e.name: e.sha256 for e in series.entries}
+    found += [f"{n} is not in the lock" for n in have if n not in claimed]
+    found += [f"{n} is in the lock and not in the series" for n in claimed if n not in have]
+    found += [f"{n} is not what was locked" for n, sha in have.items() if n in claimed and claimed[n] != sha]
+    if not found and [n for n, _ in lock.patches] != list(have):
+        found.append("the lock has the patches in another order")
+    if not found and plan.tip and len(plan.verdicts) == len(series.entries) and lock.tip != plan.tip:
+        found.append(f"the lock has tip tree {lock.tip[:12]}, this is {plan.tip[:12]}")
+    return tuple(found)

@@ -1,0 +1,364 @@
+"""A patch file as a view of its bytes: header, files, hunks, each with its place in the file.
+
+It reads what ``git apply`` reads, in the same order of attempts (a "diff --git" block, else a pair of
+``---`` and ``+++`` lines before an ``@@``), and never judges: where the two should differ, git is right
+and the verdict says so. Why not unidiff for this: see docs/design.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from opencoti_patches.core.model import FilePatch, Hunk, Operation, decode
+
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?([^\n]*)")
+_INDEX = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d{6}))?")
+_DATE = re.compile(rb"[ \t]+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [+-]\d{4})?\s*$")
+_EPOCH = re.compile(rb"[ \t](?:1970-01-01|1969-12-31) \d\d:00:00(?:\.0+)?(?: [+-]\d{4})?\s*$")
+_ESCAPES = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"t": b"\t",
+    b"n": b"\n",
+    b"v": b"\v",
+    b"f": b"\f",
+    b"r": b"\r",
+    b'"': b'"',
+    b"\\": b"\\",
+}
+_LEAD_INS = (b"Index: ", b"=====", b"diff ")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Defect:
+    """Something in the patch file that git will not read: ``cause`` is a problem code."""
+
+    cause: str
+    at_line: int
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parsed:
+    """A patch file's parts. ``header`` is every byte before the first file, ``trailer`` every byte
+    after the last hunk."""
+
+    header: bytes
+    files: tuple[FilePatch, ...]
+    trailer: bytes
+    defects: tuple[Defect, ...]
+
+
+def parse(raw: bytes, strip: int = 1, reverse: bool = False) -> Parsed:
+    """Read a patch. ``reverse`` swaps old and new, so that both always mean before and after."""
+    parsed = _Reader(raw, strip).read()
+    if not reverse:
+        return parsed
+    return Parsed(
+        header=parsed.header,
+        files=tuple(map(_reversed, parsed.files)),
+        trailer=parsed.trailer,
+        defects=parsed.defects,
+    )
+
+
+def unquote(raw: bytes) -> bytes:
+    """A C-quoted name (``"b\\303\\244.c"``) as its bytes; anything else as it is."""
+    if len(raw) < 2 or raw[:1] != b'"' or raw[-1:] != b'"':
+        return raw
+
+    def one(m: re.Match[bytes]) -> bytes:
+        return bytes([int(m[1], 8) & 255]) if m[1] else _ESCAPES.get(m[2], m[2])
+
+    return re.sub(rb"\\(?:([0-3][0-7]{2})|(.))", one, raw[1:-1])
+
+
+def stripped(name: bytes, strip: int) -> str | None:
+    """A name without its first ``strip`` folders; None if it has fewer."""
+    parts = re.sub(rb"/+", b"/", name).split(b"/", strip)
+    return decode(parts[strip]) if len(parts) > strip and parts[strip] else None
+
+
+def _reversed(f: FilePatch) -> FilePatch:
+    flip = {b"+": b"-", b"-": b"+"}
+    turned: dict[Operation, Operation] = {"create": "delete", "delete": "create"}
+    return FilePatch(
+        operation=turned.get(f.operation, f.operation),
+        old=f.new,
+        new=f.old,
+        old_mode=f.new_mode,
+        new_mode=f.old_mode,
+        old_blob=f.new_blob,
+        new_blob=f.old_blob,
+        binary=f.binary,
+        git_style=f.git_style,
+        span=f.span,
+        at_line=f.at_line,
+        raw_paths=f.raw_paths,
+        hunks=tuple(
+            Hunk(
+                number=h.number,
+                old_start=h.new_start,
+                old_count=h.new_count,
+                new_start=h.old_start,
+                new_count=h.old_count,
+                section=h.section,
+                span=h.span,
+                at_line=h.at_line,
+                lines=tuple(flip.get(line[:1], line[:1]) + line[1:] for line in h.lines),
+            )
+            for h in f.hunks
+        ),
+    )
+
+
+class _Reader:
+    def __init__(self, raw: bytes, strip: int) -> None:
+        self.lines = raw.splitlines(keepends=True) if b"\r" not in raw else _split_at_newlines(raw)
+        self.strip = strip
+        self.at = 0
+        self.offsets = [0]
+        for line in self.lines:
+            self.offsets.append(self.offsets[-1] + len(line))
+        self.raw = raw
+        self.files: list[FilePatch] = []
+        self.defects: list[Defect] = []
+
+    def read(self) -> Parsed:
+        while self.at < len(self.lines):
+            line = self.lines[self.at]
+            if line.startswith(b"diff --git "):
+                self._git_file()
+            elif line.startswith(b"--- ") and self._next(1).startswith(b"+++ ") and self._next(2).startswith(b"@@ -"):
+                self._plain_file()
+            elif line.startswith(b"@@ -") and _HUNK.match(line):
+                self._defect("corrupt", "a hunk stands here with no file named before it")
+                self.at += 1
+            else:
+                self.at += 1
+        first = self.files[0].span[0] if self.files else len(self.raw)
+        last = self.files[-1].span[1] if self.files else len(self.raw)
+        return Parsed(
+            header=self._header(first),
+            files=tuple(self.files),
+            trailer=self.raw[last:],
+            defects=tuple(self.defects),
+        )
+
+    def _header(self, end: int) -> bytes:
+        """Bytes before the first file, less the lines that only lead it in ("Index: x", "diff -u …")."""
+        at = self.offsets.index(end)
+        while at and self.lines[at - 1].startswith(_LEAD_INS):
+            at -= 1
+        return self.raw[: self.offsets[at]]
+
+    def _next(self, ahead: int) -> bytes:
+        return self.lines[self.at + ahead] if self.at + ahead < len(self.lines) else b""
+
+    def _defect(self, cause: str, message: str, at: int | None = None) -> None:
+        self.defects.append(Defect(cause=cause, at_line=(self.at if at is None else at) + 1, message=message))
+
+    def _git_file(self) -> None:
+        begin = self.at
+        names = _git_names(self.lines[self.at][len(b"diff --git ") :].rstrip(b"\r\n"))
+        old_raw, new_raw = names or (b"", b"")
+        old, new = stripped(old_raw, self.strip), stripped(new_raw, self.strip)
+        operation: Operation = "modify"
+        modes: dict[str, str] = {}
+        blobs: tuple[str, str] | None = None
+        self.at += 1
+        while self.at < len(self.lines):
+            line = self.lines[self.at].rstrip(b"\r\n")
+            word = line.split(b" ", 2)
+            if line.startswith(b"--- "):
+                name = _diff_name(line[4:])
+                if name != b"/dev/null":
+                    old, old_raw = stripped(name, self.strip) or old, name
+                else:
+                    operation = "create"
+            elif line.startswith(b"+++ "):
+                name = _diff_name(line[4:])
+                if name != b"/dev/null":
+                    new, new_raw = stripped(name, self.strip) or new, name
+                else:
+                    operation = "delete"
+            elif line.startswith((b"old mode ", b"new mode ")):
+                modes[word[0].decode()] = word[2].decode("ascii", "replace").strip()
+            elif line.startswith(b"deleted file mode "):
+                operation, modes["old"] = "delete", line[18:].decode("ascii", "replace").strip()
+            elif line.startswith(b"new file mode "):
+                operation, modes["new"] = "create", line[14:].decode("ascii", "replace").strip()
+            elif line.startswith((b"rename ", b"copy ")) and word[1] in (b"from", b"to", b"old", b"new"):
+                operation = "rename" if word[0] == b"rename" else "copy"
+                moved = stripped(unquote(word[2]) if len(word) > 2 else b"", max(self.strip - 1, 0)) or ""
+                if word[1] in (b"from", b"old"):
+                    old = moved
+                else:
+                    new = moved
+            elif m := _INDEX.match(line):
+                blobs = (m[1].decode(), m[2].decode())
+                if m[3]:
+                    modes.setdefault("old", m[3].decode())
+                    modes.setdefault("new", m[3].decode())
+            elif not line.startswith((b"similarity index ", b"dissimilarity index ")):
+                break
+            self.at += 1
+        self._finish(begin, operation, old, new, (old_raw, new_raw), modes=modes, blobs=blobs, git_style=True)
+
+    def _plain_file(self) -> None:
+        begin = self.at
+        first, second = self.lines[self.at][4:], self.lines[self.at + 1][4:]
+        old_raw, new_raw = _diff_name(first), _diff_name(second)
+        self.at += 2
+        if old_raw == b"/dev/null" or _EPOCH.search(first):
+            name = stripped(new_raw, self.strip)
+            self._finish(begin, "create", None, name, (old_raw, new_raw))
+        elif new_raw == b"/dev/null" or _EPOCH.search(second):
+            name = stripped(old_raw, self.strip)
+            self._finish(begin, "delete", name, None, (old_raw, new_raw))
+        else:
+            a, b = stripped(old_raw, self.strip), stripped(new_raw, self.strip)
+            # git prefers the shorter name where the other is it with something tacked on ("x.orig")
+            name = min((n for n in (b, a) if n is not None), key=len, default=None)
+            self._finish(begin, "modify", name, name, (old_raw, new_raw))
+
+    def _finish(
+        self,
+        begin: int,
+        operation: Operation,
+        old: str | None,
+        new: str | None,
+        raw_names: tuple[bytes, bytes],
+        *,
+        modes: dict[str, str] | None = None,
+        blobs: tuple[str, str] | None = None,
+        git_style: bool = False,
+    ) -> None:
+        modes = modes or {}
+        hunks: list[Hunk] = []
+        while self.at < len(self.lines) and self.lines[self.at].startswith(b"@@ -"):
+            hunk = self._hunk(len(hunks) + 1)
+            if hunk is None:
+                break
+            hunks.append(hunk)
+        binary = "" if hunks else self._binary()
+        end = self.offsets[self.at]
+        self.files.append(
+            FilePatch(
+                operation=operation,
+                old=None if operation == "create" else old,
+                new=None if operation == "delete" else new,
+                old_mode=modes.get("old"),
+                new_mode=modes.get("new"),
+                old_blob=blobs[0] if blobs else None,
+                new_blob=blobs[1] if blobs else None,
+                binary=binary,  # type: ignore[arg-type]
+                git_style=git_style,
+                hunks=tuple(hunks),
+                span=(self.offsets[begin], end),
+                at_line=begin + 1,
+                raw_paths=tuple(decode(n) for n in raw_names),
+            )
+        )
+
+    def _binary(self) -> str:
+        line = self.lines[self.at] if self.at < len(self.lines) else b""
+        if line.startswith((b"Binary files ", b"Files ")) and line.rstrip().endswith(b" differ"):
+            self.at += 1
+            return "names-only"
+        if line.rstrip(b"\r\n") != b"GIT binary patch":
+            return ""
+        self.at += 1
+        while self.at < len(self.lines) and self.lines[self.at].startswith((b"literal ", b"delta ")):
+            while self.at < len(self.lines) and self.lines[self.at].strip(b"\r\n"):
+                self.at += 1
+            self.at += 1
+        self.at = min(self.at, len(self.lines))
+        return "git"
+
+    def _hunk(self, number: int) -> Hunk | None:
+        begin = self.at
+        m = _HUNK.match(self.lines[begin])
+        if m is None:
+            self._defect("corrupt", "this @@ line cannot be read: it wants '@@ -LINE,COUNT +LINE,COUNT @@'")
+            return None
+        old_count, new_count = int(m[2] or 1), int(m[4] or 1)
+        left_old, left_new = old_count, new_count
+        self.at += 1
+        lines: list[bytes] = []
+        while (left_old > 0 or left_new > 0) and self.at < len(self.lines):
+            line = self.lines[self.at]
+            kind = line[:1]
+            if kind in (b"\n", b"\r") and line in (b"\n", b"\r\n"):
+                line, kind = b" " + line, b" "  # a context line whose one space an editor ate
+            if kind == b"\\":
+                lines[-1:] = [_without_newline(x) for x in lines[-1:]]
+                self.at += 1
+                continue
+            if kind not in (b" ", b"-", b"+"):
+                break
+            left_old -= kind != b"+"
+            left_new -= kind != b"-"
+            lines.append(line)
+            self.at += 1
+        if self.at < len(self.lines) and self.lines[self.at].startswith(b"\\ "):
+            lines[-1:] = [_without_newline(x) for x in lines[-1:]]
+            self.at += 1
+        elif self.at == len(self.lines) and lines and not lines[-1].endswith(b"\n"):
+            self._defect("missing-newline", "the patch file lacks the newline at its end", self.at - 1)
+        if left_old or left_new:
+            short = (
+                f"{max(left_old, 0)} old and {max(left_new, 0)} new lines are missing"
+                if left_old >= 0 <= left_new
+                else "it has more lines than it says"
+            )
+            self._defect("corrupt", f"the hunk's @@ line does not match its lines: {short}", begin)
+        return Hunk(
+            number=number,
+            old_start=int(m[1]),
+            old_count=old_count,
+            new_start=int(m[3]),
+            new_count=new_count,
+            section=m[5].rstrip(b"\r"),
+            lines=tuple(lines),
+            span=(self.offsets[begin], self.offsets[self.at]),
+            at_line=begin + 1,
+        )
+
+
+def _split_at_newlines(raw: bytes) -> list[bytes]:
+    """Lines at ``\\n`` alone: a lone CR inside a line is a byte like any other."""
+    lines = [line + b"\n" for line in raw.split(b"\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _without_newline(line: bytes) -> bytes:
+    return line[:-1] if line.endswith(b"\n") else line
+
+
+def _diff_name(rest: bytes) -> bytes:
+    """The name on a ``---`` or ``+++`` line, without a time stamp."""
+    rest = rest.rstrip(b"\r\n")
+    if rest.startswith(b'"'):
+        end = re.match(rb'"(?:[^"\\]|\\.)*"', rest)
+        return unquote(end[0]) if end else rest
+    return _DATE.sub(b"", rest.split(b"\t", 1)[0])
+
+
+def _git_names(rest: bytes) -> tuple[bytes, bytes] | None:
+    """Both names of a ``diff --git`` line; None where they cannot be told apart."""
+    m = re.fullmatch(rb'("(?:[^"\\]|\\.)*"|[^"]+?) ("(?:[^"\\]|\\.)*")', rest) or re.fullmatch(
+        rb'("(?:[^"\\]|\\.)*") (.+)', rest
+    )
+    if m:
+        return unquote(m[1]), unquote(m[2])
+    # unquoted: the two are the same after their first folder, so the space in the middle parts them
+    middle = len(rest) // 2
+    if len(rest) % 2 and rest[middle : middle + 1] == b" ":
+        a, b = rest[:middle], rest[middle + 1 :]
+        if a.split(b"/", 1)[-1] == b.split(b"/", 1)[-1]:
+            return a, b
+    parts = rest.split(b" ")
+    return (parts[0], parts[1]) if len(parts) == 2 else None
