@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,38 +26,22 @@ from opencoti_patches.doors.git import NewFile
 # A file changed within the clock's grain of the scan may keep its size and time: git's "racy" problem.
 _RACY_NS = 2_000_000_000
 _CHUNK = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One file or symlink: relative path and what ``lstat`` says."""
-
-    path: str
-    stat: os.stat_result
+_KEPT = (stat.S_IFREG, stat.S_IFLNK)
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a folder holds, without reading any contents."""
+    """What a folder holds, without reading any contents. ``rows``, sorted, are one a file or symlink:
+    ``path NUL mode size mtime ctime inode``; text, for a warm check makes thousands of them."""
 
     root: Path
-    items: tuple[Item, ...]
-    begun_ns: int
+    rows: list[str]
+    racy: bool  # a file is so fresh that a later change could leave its row as it is
 
     @property
     def fingerprint(self) -> str:
         """Equal for equal contents, short of changes that restore size, times and inode."""
-        digest = hashlib.sha256()
-        for item in self.items:
-            st = item.stat
-            row = f"{item.path}\0{st.st_mode:o} {st.st_size} {st.st_mtime_ns} {st.st_ctime_ns} {st.st_ino}\n"
-            digest.update(encode(row))
-        return digest.hexdigest()
-
-    @property
-    def racy(self) -> bool:
-        """Whether a file is so fresh that a later change could leave the fingerprint as it is."""
-        return any(abs(self.begun_ns - item.stat.st_mtime_ns) < _RACY_NS for item in self.items)
+        return hashlib.sha256(encode("\n".join(self.rows))).hexdigest()
 
 
 def folder_of(source: Source) -> Path:
@@ -78,8 +63,11 @@ def scan(folder: Path, *, without: Path) -> Scan:
     file, a folder nor a symlink.
     """
     begun = time.time_ns()
-    items: list[Item] = []
-    left_out = os.path.realpath(without)
+    rows: list[str] = []
+    racy = False
+    skip = os.path.realpath(without)
+    skip_name = os.path.basename(skip)
+    utf8 = sys.getfilesystemencoding() == "utf-8"
     # The store is met by its real name only if the folder is spelled that way too.
     stack = [("", os.path.realpath(folder))]
     with fs.disk_errors(f"read the folder {folder}"):
@@ -87,22 +75,25 @@ def scan(folder: Path, *, without: Path) -> Scan:
             prefix, at = stack.pop()
             with os.scandir(at) as entries:
                 for entry in entries:
-                    if entry.name.lower() == ".git" or entry.path == left_out:
+                    name = entry.name
+                    if name.lower() == ".git" or (name == skip_name and entry.path == skip):
                         continue
-                    path = prefix + decode(os.fsencode(entry.name))
+                    path = prefix + (name if utf8 else decode(os.fsencode(name)))
                     if entry.is_dir(follow_symlinks=False):
-                        stack.append((f"{path}/", entry.path))
+                        stack.append((path + "/", entry.path))
                         continue
                     st = entry.stat(follow_symlinks=False)
-                    if not stat.S_ISREG(st.st_mode) and not stat.S_ISLNK(st.st_mode):
+                    if stat.S_IFMT(st.st_mode) not in _KEPT:
                         raise CouldNot(
                             "special-file",
                             f"{printable(entry.path)} is neither a file, a folder nor a symbolic link",
                             "remove it: a tree cannot hold sockets, pipes or devices",
                         )
-                    items.append(Item(path, st))
-    items.sort(key=lambda item: item.path)
-    return Scan(folder, tuple(items), begun)
+                    mtime = st.st_mtime_ns
+                    racy = racy or abs(begun - mtime) < _RACY_NS
+                    rows.append(f"{path}\0{st.st_mode} {st.st_size} {mtime} {st.st_ctime_ns} {st.st_ino}")
+    rows.sort()
+    return Scan(folder, rows, racy)
 
 
 def fingerprint(source: Source, store: Store) -> str:
@@ -126,18 +117,19 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
 
 
 def _files(scanned: Scan, progress: Progress) -> Iterator[NewFile]:
-    total = len(scanned.items)
-    for done, item in enumerate(scanned.items):
+    total = len(scanned.rows)
+    for done, row in enumerate(scanned.rows):
         progress.update(f"reading {scanned.root}", done, total, "files")
-        full = os.path.join(os.fsencode(scanned.root), encode(item.path))
-        if stat.S_ISLNK(item.stat.st_mode):
+        path, _, facts = row.partition("\0")
+        mode, size = map(int, facts.split(" ")[:2])
+        full = os.path.join(os.fsencode(scanned.root), encode(path))
+        if stat.S_ISLNK(mode):
             with fs.disk_errors(f"read {printable(decode(full))}"):
                 target = os.readlink(full)
-            yield NewFile(path=item.path, mode="120000", size=len(target), chunks=(target,))
+            yield NewFile(path=path, mode="120000", size=len(target), chunks=(target,))
         else:
-            mode = "100755" if item.stat.st_mode & stat.S_IXUSR else "100644"
-            size = item.stat.st_size
-            yield NewFile(path=item.path, mode=mode, size=size, chunks=_contents(full, size))
+            kind = "100755" if mode & stat.S_IXUSR else "100644"
+            yield NewFile(path=path, mode=kind, size=size, chunks=_contents(full, size))
     progress.update(f"reading {scanned.root}", total, total, "files")
 
 

@@ -16,7 +16,7 @@ from opencoti_patches.core.model import EMPTY_TREE, CommitId, TreeId, decode, pr
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import net
 from opencoti_patches.doors.git import IndexEntry
-from opencoti_patches.doors.git.fetch import Remote
+from opencoti_patches.doors.git.fetch import Access, Remote
 
 _PLAIN = ("100644", "100755", "120000")
 
@@ -93,9 +93,9 @@ class _Flattening:
             raise self._missing(path, "the repository's .gitmodules does not name it")
         failure: CouldNot | UsageError | None = None
         candidates = list(self._candidates(path, url, parents))
-        for candidate, foreign in candidates:
+        for candidate, access in candidates:
             try:
-                commit = self.remote.fetch(candidate, oid, foreign=foreign)
+                commit = self.remote.fetch(candidate, oid, access=access)
                 break
             except (CouldNot, UsageError) as e:
                 failure = failure or e
@@ -103,19 +103,20 @@ class _Flattening:
             raise self._missing(path, failure.message if failure else "it has no usable URL")
         return self.flatten(commit, [c for c, _ in candidates], subdir)
 
-    def _candidates(self, path: str, url: str, parents: list[str]) -> list[tuple[str, bool]]:
+    def _candidates(self, path: str, url: str, parents: list[str]) -> list[tuple[str, Access]]:
         """Where a submodule may be had: beside or at its stated URL, else in the parent's own checkout."""
-        found: list[tuple[str, bool]] = []
+        found: list[tuple[str, Access]] = []
         for parent in parents:
             local = _local(parent)
+            access: Access = "near" if local else "far"
             if local is not None and (clone := local / path).joinpath(".git").exists():
-                found.append((str(clone), False))
+                found.append((str(clone), "own"))
             if not url.startswith(("./", "../")) and url not in (".", ".."):
-                found.append((url, local is None))
+                found.append((url, access))
                 continue
-            found.append((relative_url(parent, url), local is None))
+            found.append((relative_url(parent, url), access))
             if local is not None and local.is_dir() and (origin := self.remote.origin(local)):
-                found.append((relative_url(origin, url), _local(origin) is None))
+                found.append((relative_url(origin, url), "near" if _local(origin) else "far"))
         return list(dict.fromkeys(found))
 
     def _missing(self, path: str, why: str) -> CouldNot:

@@ -7,6 +7,7 @@ find it, and never built: neither ``pip download`` nor any build backend is run.
 from __future__ import annotations
 
 import ast
+import json
 import logging
 import os
 import shutil
@@ -22,7 +23,7 @@ from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.model import TreeId
 from opencoti_patches.core.progress import Progress
-from opencoti_patches.doors import net, proc
+from opencoti_patches.doors import fs, net, proc
 
 if TYPE_CHECKING:
     from unearth import Package
@@ -55,12 +56,19 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
 
 def obtain(source: Source, store: Store, *, progress: Progress) -> tuple[Path, str]:
     """The verified file and its sha256, from the store's downloads if it is there (no pip, no network)."""
-    if source.sha256 and (kept := store.downloads / source.sha256).is_file():
-        return kept, source.sha256
+    known = source.sha256 or fs.read_json(_note(source, store)) or ""
+    if known and (kept := store.downloads / str(known)).is_file():
+        return kept, str(known)
     progress.update(f"looking for {source.label}")
     settings = pip_settings()
     with net.client(settings.connection) as http:
-        links = list(_links(source, settings, http))
+        # One place after the other: where the first has the file, an unreachable second one costs nothing.
+        return _first_good(source, store, settings, _links(source, settings, http), progress)
+
+
+def _first_good(
+    source: Source, store: Store, settings: PipSettings, links: Iterator[tuple[str, str]], progress: Progress
+) -> tuple[Path, str]:
     failure: CouldNot | None = None
     for url, stated in links:
         if source.sha256 and stated and stated != source.sha256:
@@ -76,11 +84,20 @@ def obtain(source: Source, store: Store, *, progress: Progress) -> tuple[Path, s
             return net.download(url, target, sha256=wanted, progress=progress, connection=settings.connection)
 
         try:
-            return keep(store, source, download)
+            file, got = keep(store, source, download)
         except CouldNot as e:  # a mirror may have what this one lacks
-            failure = e
+            failure = failure or e
+            continue
+        if not source.sha256:
+            fs.write(_note(source, store), json.dumps(got).encode())
+        return file, got
     assert failure is not None  # _links raises rather than give nothing
     raise failure
+
+
+def _note(source: Source, store: Store) -> Path:
+    """Where the sum of an unpinned version is kept: a released file never changes."""
+    return store.downloads / f"unpinned-{source.package}-{source.version}.json"
 
 
 def pip_settings() -> PipSettings:

@@ -223,6 +223,11 @@ def read_json(path: Path) -> Any:
         return None
 
 
+def json_bytes(doc: Any) -> bytes:
+    """A document as the store keeps it."""
+    return json.dumps(doc).encode()
+
+
 def walk(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """Every file and symlink under ``root`` as (relative path, entry), in sorted order; folders are
     entered, links are not, and every ``.git`` entry is left out."""

@@ -229,7 +229,7 @@ def _attempt(http: PyPIClient, url: str, part: Path, tag: Path, progress: Progre
         total = done + int(length) if length.isdigit() else 0
         _remember(tag, url, answer)
         with open(part, "ab" if kept else "wb") as f:
-            for chunk in answer.iter_raw(_CHUNK):
+            for chunk in answer.iter_raw():  # as it comes: with a size, a lost connection takes a piece along
                 f.write(chunk)
                 done += len(chunk)
                 progress.update(f"downloading {_name(url)}", done, total, "bytes")

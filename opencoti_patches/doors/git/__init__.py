@@ -5,7 +5,9 @@ the one exception: it keeps the user's configuration (credentials, proxies, inst
 
 from opencoti_patches.doors.git.apply import Applied, Landing, apply_check, apply_reject, runs_of
 from opencoti_patches.doors.git.call import stamp
+from opencoti_patches.doors.git.publish import publish
 from opencoti_patches.doors.git.repository import IndexEntry, NewFile, Repository
+from opencoti_patches.doors.git.worktree import WorkFolder
 
 __all__ = [
     "Applied",
@@ -13,8 +15,10 @@ __all__ = [
     "Landing",
     "NewFile",
     "Repository",
+    "WorkFolder",
     "apply_check",
     "apply_reject",
+    "publish",
     "runs_of",
     "stamp",
 ]

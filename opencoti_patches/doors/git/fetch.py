@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.model import CommitId, TreeId, decode, encode
@@ -13,7 +14,11 @@ from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.call import call
 from opencoti_patches.doors.git.repository import Repository
 
-FULL_ID = re.compile("[0-9a-f]{40}")
+Access = Literal["own", "near", "far"]
+"""Whose word a URL is: the user's own; that of a repository on this machine, which may point at files here but
+start no helper program; that of a far one, which may not even do that."""
+
+_FULL_ID = re.compile("[0-9a-f]{40}")
 
 _OPTIONS = (
     "-c", "gc.auto=0",
@@ -76,23 +81,22 @@ class Remote:
         done = call(["config", "--get", "remote.origin.url"], env=env, cwd=path, options=_OPTIONS)
         return decode(done.out.rstrip(b"\n"))
 
-    def fetch(self, url: str, rev: str, *, foreign: bool = False) -> CommitId:
+    def fetch(self, url: str, rev: str, *, access: Access = "own") -> CommitId:
         """Bring one commit of ``url`` (full id, tag or branch) into the store, without its history.
 
-        ``foreign``: the URL stands in a fetched repository, not in the user's configuration, so that local
-        files and helper programs are not open to it. Errors: UsageError ``bad-rev``; CouldNot ``no-rev``,
+        ``access`` says whose word the URL is: see ``Access``. Errors: UsageError ``bad-rev``; CouldNot ``no-rev``,
         ``no-repository``, ``denied``, ``network``, ``git``.
         """
         if not re.fullmatch(r"[^-+^:*?\[\\~\s\x00-\x1f][^:*?^\[\\~\s\x00-\x1f]*", rev) or ".." in rev:
             raise UsageError(
                 "bad-rev", f"rev = {rev!r} cannot be asked of a server", "a full commit id, a tag or a branch"
             )
-        if FULL_ID.fullmatch(rev) and self._has_commit(rev):
+        if _FULL_ID.fullmatch(rev) and self._has_commit(rev):
             return CommitId(rev)
         ref = f"refs/opencoti/incoming-{os.getpid()}"
-        done = self._fetch(url, rev, ref, foreign)
-        if done.code and FULL_ID.fullmatch(rev) and (named := self._advertised(url, rev, foreign)):
-            done = self._fetch(url, named, ref, foreign)  # an old server gives only what a ref points at
+        done = self._fetch(url, rev, ref, access)
+        if done.code and _FULL_ID.fullmatch(rev) and (named := self._advertised(url, rev, access)):
+            done = self._fetch(url, named, ref, access)  # an old server gives only what a ref points at
         if done.code:
             raise _explained(done, url, rev)
         commit = CommitId(self._ask("rev-parse", "--verify", f"{ref}^{{commit}}").decode().strip())
@@ -124,22 +128,26 @@ class Remote:
     def _has_commit(self, oid: str) -> bool:
         return self._call(["cat-file", "-e", f"{oid}^{{commit}}"]).code == 0
 
-    def _fetch(self, url: str, rev: str, ref: str, foreign: bool) -> proc.Done:
+    def _fetch(self, url: str, rev: str, ref: str, access: Access) -> proc.Done:
         fetch = ["fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
-        done = self._call([*fetch, "--depth=1", "--", url, f"{rev}:{ref}"], self._rights(foreign))
+        done = self._call([*fetch, "--depth=1", "--", url, f"{rev}:{ref}"], self._rights(access))
         if done.code and b"dumb http transport does not support shallow" in done.err:
-            done = self._call([*fetch, "--", url, f"{rev}:{ref}"], self._rights(foreign))
+            done = self._call([*fetch, "--", url, f"{rev}:{ref}"], self._rights(access))
         return done
 
-    def _advertised(self, url: str, oid: str, foreign: bool) -> str:
+    def _advertised(self, url: str, oid: str, access: Access) -> str:
         """A ref of the server that is this commit (or a tag of it), or empty."""
-        out = self._call(["ls-remote", "--quiet", "--", url], self._rights(foreign)).out
+        out = self._call(["ls-remote", "--quiet", "--", url], self._rights(access)).out
         rows = (row.partition("\t") for row in decode(out).splitlines())
         return next((name.removesuffix("^{}") for at, _, name in rows if at == oid and name != "HEAD"), "")
 
     @staticmethod
-    def _rights(foreign: bool) -> dict[str, str]:
-        return {"GIT_PROTOCOL_FROM_USER": "0"} if foreign else {}
+    def _rights(access: Access) -> dict[str, str]:
+        if access == "own":
+            return {}
+        files = "always" if access == "near" else "user"
+        config = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT_CONFIG_VALUE_0": files}
+        return {"GIT_PROTOCOL_FROM_USER": "0", **config}
 
     def _call(self, args: list[str], more: Mapping[str, str] | None = None) -> proc.Done:
         env = {**self._env, "GIT_DIR": str(self.repo.path), "GIT_NO_REPLACE_OBJECTS": "1", **(more or {})}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
-from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, encode
+from opencoti_patches.core.model import EMPTY_TREE, CommitId, TreeId, decode, encode
 from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.apply import Applied, arguments, read_apply
 from opencoti_patches.doors.git.call import SAFE, call, environment, must
@@ -144,6 +144,10 @@ class Repository:
             else self._run("ls-tree", "-r", "-z", "--full-tree", tree, doing=f"list tree {tree[:12]}")
         )
 
+    def count(self, tree: TreeId) -> int:
+        """How many files a tree holds."""
+        return self.list_tree(tree).count(b"\0")
+
     def has(self, oid: str) -> bool:
         """Whether the object is in the store."""
         return call(["cat-file", "-e", oid], env=self._env, cwd=self.path).code == 0
@@ -209,31 +213,39 @@ class Repository:
         return self.fast_import(stream).decode().split()
 
     def tree_with(self, base: TreeId, changes: Mapping[str, IndexEntry | None]) -> TreeId:
-        """The tree that differs from ``base`` by these paths; None removes one."""
-        return self.trees_with([(base, changes)])[0]
+        """The tree that differs from ``base`` by these paths; None removes one. Cost grows with the
+        changed paths, not with the tree."""
+        return self.chain(base, [("", changes)])[0][1]
 
-    def trees_with(self, wanted: Sequence[tuple[TreeId, Mapping[str, IndexEntry | None]]]) -> list[TreeId]:
-        """Several trees in one process. Cost grows with the changed paths, not with the trees."""
-        if not wanted:
-            return []
+    def chain(
+        self, base: TreeId, steps: Sequence[tuple[str, Mapping[str, IndexEntry | None]]], first: str | None = None
+    ) -> list[tuple[CommitId, TreeId]]:
+        """Trees that follow one another, each a (message, changes to the one before), in one process:
+        the commit and the tree after each step. ``first`` is the message of a commit of ``base`` itself
+        that they stand on; without it the first step is a root. Author and date are fixed, so equal
+        input has equal ids. The commits are kept by no branch."""
         ref = f"refs/opencoti/scratch-{os.getpid()}".encode()
-        parts = []
-        for base, changes in wanted:
-            parts.append(b"reset %s\ncommit %s\ncommitter x <x@x.invalid> 0 +0000\ndata 0\n" % (ref, ref))
-            if base != EMPTY_TREE:
-                parts.append(b'M 040000 %s ""\n' % base.encode())
-            for path, entry in changes.items():
-                if entry is None:
-                    parts.append(b"D %s\n" % _quoted(path))
-            for path, entry in changes.items():
-                if entry is not None:
-                    parts.append(b"M %s %s %s\n" % (entry[0].encode(), entry[1].encode(), _quoted(path)))
-            parts.append(b'ls ""\n\n')
-        out = self.fast_import(b"".join(parts) + b"reset %s\n\n" % ref)
-        rows = out.split(b"\n")[: len(wanted)]
-        return [
-            TreeId(r.split(b" ")[2].split(b"\t")[0].decode()) if r.startswith(b"040000") else EMPTY_TREE for r in rows
-        ]
+        parts = [b"reset %s\n" % ref]
+        mark = 1
+        if first is not None:
+            parts += [_commit(ref, mark, first), _root(base), b"\n"]
+        for i, (message, changes) in enumerate(steps):
+            mark += 1
+            parts.append(_commit(ref, mark, message))
+            if first is None and i == 0:
+                parts.append(_root(base))
+            parts += [b"D %s\n" % _quoted(p) for p, e in changes.items() if e is None]
+            parts += [b"M %s %s %s\n" % (e[0].encode(), e[1].encode(), _quoted(p)) for p, e in changes.items() if e]
+            parts.append(b'ls ""\n\nget-mark :%d\n' % mark)
+        out = self.fast_import(b"".join(parts) + b"reset %s\n\n" % ref).decode("ascii", "replace").splitlines()
+        rows = []
+        for tree, commit in zip(out[::2], out[1::2], strict=True):
+            rows.append((CommitId(commit), TreeId(tree.split()[2]) if tree.startswith("040000") else EMPTY_TREE))
+        return rows
+
+    def set_ref(self, ref: str, commit: CommitId) -> None:
+        """Keep a commit under a name, so that it can be fetched."""
+        self._run("update-ref", ref, commit, doing="name a commit")
 
     def diff_trees(self, a: TreeId, b: TreeId) -> dict[str, tuple[IndexEntry | None, IndexEntry | None]]:
         """Paths whose mode or content differ, with both sides; None where a side lacks the path."""
@@ -254,6 +266,16 @@ class Repository:
             "diff-tree", "-p", "-r", "--full-index", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", f"-U{context}",
             "--src-prefix=a/", "--dst-prefix=b/", "-M" if renames else "--no-renames", a, b, "--", *(f":(literal){p}" for p in paths),
             doing="write a diff")  # fmt: skip
+
+
+def _commit(ref: bytes, mark: int, message: str) -> bytes:
+    who = b"opencoti-patches <patches@opencoti.invalid> 0 +0000"
+    text = encode(message)
+    return b"commit %s\nmark :%d\nauthor %s\ncommitter %s\ndata %d\n%s\n" % (ref, mark, who, who, len(text), text)
+
+
+def _root(tree: TreeId) -> bytes:
+    return b"" if tree == EMPTY_TREE else b'M 040000 %s ""\n' % tree.encode()
 
 
 def _quoted(path: str) -> bytes:

@@ -1,0 +1,78 @@
+"""What stands above the first diff of a patch file: a mail, or plain text. Read, and given a note line;
+never written anew."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from email import message_from_bytes, policy
+from email.header import decode_header, make_header
+
+_MAIL = re.compile(rb"(?:From [0-9a-f]{40} .*\n)?(?:[A-Za-z][A-Za-z-]*: .*\n)")
+_TAG = re.compile(r"^\s*(?:\[[^\]]*\b(?:PATCH|RFC)\b[^\]]*\]\s*)")
+_STAT = re.compile(r"\n---\n.*\Z", re.S)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Header:
+    """``subject`` is one line without ``[PATCH n/m]``; ``body`` what follows, without the diffstat of
+    a mail; ``fields`` the mail's own (From, Date, …), empty for plain text."""
+
+    subject: str
+    body: str
+    fields: dict[str, str]
+    mail: bool
+
+
+def read_header(raw: bytes) -> Header:
+    """Read a header; any bytes at all give one."""
+    if not is_mail(raw):
+        text = raw.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+        lines = [line for line in text.split("\n") if not line.startswith(("diff ", "Index: ", "====="))]
+        while lines and not lines[0].strip():
+            lines.pop(0)
+        subject = lines[0].strip() if lines else ""
+        for word in ("Subject: ", "Description: "):
+            subject = subject.removeprefix(word)
+        return Header(subject=subject, body="\n".join(lines[1:]).strip(), fields={}, mail=False)
+    start = raw.index(b"\n") + 1 if raw.startswith(b"From ") else 0
+    mail = message_from_bytes(raw[start:], policy=policy.compat32)
+    fields = {k: _decoded(str(v)) for k, v in mail.items()}
+    payload = mail.get_payload(decode=True)
+    charset = mail.get_content_charset() or "utf-8"
+    try:
+        text = payload.decode(charset, "replace") if isinstance(payload, bytes) else ""
+    except LookupError:
+        text = payload.decode("latin-1") if isinstance(payload, bytes) else ""
+    body = _STAT.sub("\n", "\n" + text.replace("\r\n", "\n")).strip()
+    subject = re.sub(r"\s*\n\s*", " ", fields.get("Subject", ""))
+    return Header(subject=_TAG.sub("", subject).strip(), body=body, fields=fields, mail=True)
+
+
+def is_mail(raw: bytes) -> bool:
+    """Whether it begins like a mail: a ``From COMMIT`` line or header fields with a subject."""
+    if raw.startswith(b"From ") and re.match(rb"From [0-9a-f]{40} ", raw):
+        return True
+    head = raw.replace(b"\r\n", b"\n").split(b"\n\n", 1)[0] + b"\n"
+    return bool(_MAIL.match(head)) and b"\nfrom: " in b"\n" + head.lower() and b"\nsubject: " in b"\n" + head.lower()
+
+
+def _decoded(value: str) -> str:
+    try:
+        return str(make_header(decode_header(value)))
+    except (ValueError, LookupError):
+        return value
+
+
+def with_note(raw: bytes, note: str) -> bytes:
+    """The header with one more line: the second of plain text, the first of a mail's body. Every other
+    byte stays; the newest note comes first."""
+    line = note.encode("utf-8", "surrogateescape") + b"\n"
+    if is_mail(raw):
+        end = re.search(rb"\n\r?\n", raw)
+        at = end.end() if end else len(raw)
+        return raw[:at] + line + raw[at:]
+    at = raw.find(b"\n") + 1
+    if not raw.strip():
+        return line + raw
+    return raw[:at] + line + raw[at:] if at else raw + b"\n" + line
