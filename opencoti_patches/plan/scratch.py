@@ -12,7 +12,7 @@ from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import Entry, TreeId
-from opencoti_patches.doors.git import Applied, IndexEntry, Repository
+from opencoti_patches.doors.git import Applied, IndexEntry, Landing, Repository
 from opencoti_patches.plan.chain import Changes
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.series.parse import Parsed
@@ -74,6 +74,24 @@ class Scratch:
             self._entries = None
         return done
 
+    def take(self, rest: Sequence[Entry]) -> tuple[Sequence[tuple[Landing, ...]], tuple[str, ...] | None]:
+        """Apply as many of a run as git takes, from the first on: what it said of each, and of the one
+        that it refused (None if it took all)."""
+        done = self.apply(rest)
+        if done.ok:
+            unseen = self.unforeseen()
+            if not any(self._current(p) for p in unseen):
+                return done.landings, None
+            self.undo()  # a patch wrote a path that we had not read in it, and something is there already
+            self._add(unseen)
+            return self.take(rest)
+        if self._add(_named_in(done.errors)):
+            return self.take(rest)
+        good = len(done.landings)
+        if good and not (again := self.apply(rest[:good])).ok:  # a patch file changed under us
+            return (), again.errors
+        return done.landings[:good], done.errors
+
     def undo(self) -> None:
         """Take the last ``apply`` back."""
         before = self.index.with_name("before")
@@ -87,10 +105,6 @@ class Scratch:
         """Whether git takes a patch on a copy with less context and white space ignored: a guess that
         helps to tell a cascade, never a verdict."""
         return self.repo.apply_loosely(index, entry.path, strip=entry.strip, reverse=entry.reverse)
-
-    def missed(self, paths: Iterable[str]) -> bool:
-        """Bring in paths that git named and the patches' view had not: True if that changes the index."""
-        return self._add(paths)
 
     def state(self) -> dict[str, IndexEntry]:
         """The index now."""
@@ -122,3 +136,9 @@ class Scratch:
         except OSError as e:
             raise CouldNot("disk", f"cannot write {target}: {e.strerror}", "") from None
         return target
+
+
+def _named_in(errors: Sequence[str]) -> list[str]:
+    """Paths that git says are not in the index, or are in its way."""
+    ends = (": does not exist in index", ": already exists in index", ": No such file or directory")
+    return [e.removesuffix(end) for e in errors for end in ends if e.endswith(end)]

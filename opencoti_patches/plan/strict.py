@@ -97,7 +97,7 @@ class _Judge:
             rest = list(run)
             while rest:
                 progress.update("checking patches", len(self.verdicts), len(self.entries), "patches")
-                taken, refused = self._take(rest)
+                taken, refused = self.scratch.take(rest)
                 for entry, landed in zip(rest, taken, strict=False):
                     landings.append((entry, landed))
                     self.verdicts.append(self._passed(entry, landed))
@@ -106,23 +106,6 @@ class _Judge:
                     self.verdicts.append(self._failed(rest.pop(0), refused))
         if any(landed for _, landed in landings):
             self._warn(start, landings, len(self.verdicts) - len(segment))
-
-    def _take(self, rest: Sequence[Entry]) -> tuple[Sequence[tuple[Landing, ...]], tuple[str, ...] | None]:
-        """Apply as many patches as git takes. What it said of each, and of the one it refused."""
-        done = self.scratch.apply(rest)
-        if done.ok and not self.scratch.missed(self.scratch.unforeseen()):
-            return done.landings, None
-        if done.ok:  # a patch wrote a path that we had not read in it: the base has something there
-            self.scratch.undo()
-            return self._take(rest)
-        if self.scratch.missed(_named_in(done.errors)):
-            return self._take(rest)
-        good = len(done.landings)
-        if good:
-            again = self.scratch.apply(rest[:good])
-            if not again.ok:  # cannot be, short of a file that changes under us
-                return again.landings[:0], again.errors
-        return done.landings[:good], done.errors
 
     def _passed(self, entry: Entry, landed: tuple[Landing, ...]) -> Verdict:
         files = self.parsed[entry.name].files
@@ -170,12 +153,6 @@ class _Judge:
         for i in range(begin, len(self.verdicts)):
             if problems := warned.get(self.verdicts[i].name):
                 self.verdicts[i] = replace(self.verdicts[i], problems=problems)
-
-
-def _named_in(errors: Sequence[str]) -> list[str]:
-    """Paths that git says are not in the index, or are in its way."""
-    ends = (": does not exist in index", ": already exists in index", ": No such file or directory")
-    return [e.removesuffix(end) for e in errors for end in ends if e.endswith(end)]
 
 
 def _edited(entry: Entry) -> bool:

@@ -41,8 +41,8 @@ def environment(**extra: str) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0",
         # fixed, so that a commit's id depends on its contents alone
-        "GIT_AUTHOR_NAME": "opencoti-patches", "GIT_AUTHOR_EMAIL": "patches@opencoti.invalid", "GIT_AUTHOR_DATE": "0 +0000",
-        "GIT_COMMITTER_NAME": "opencoti-patches", "GIT_COMMITTER_EMAIL": "patches@opencoti.invalid", "GIT_COMMITTER_DATE": "0 +0000",
+        "GIT_AUTHOR_NAME": "opencoti-patches", "GIT_AUTHOR_EMAIL": "patches@opencoti.invalid", "GIT_AUTHOR_DATE": "@0 +0000",
+        "GIT_COMMITTER_NAME": "opencoti-patches", "GIT_COMMITTER_EMAIL": "patches@opencoti.invalid", "GIT_COMMITTER_DATE": "@0 +0000",
     }  # fmt: skip
     return env | extra
 
