@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,8 +38,6 @@ def base_if_ready(config: Config, store: Store) -> TreeId | None:
     A ``directory`` source is walked, to see whether it is still what was recorded. None: call
     ``ensure_base``, which says what is wrong if something is.
     """
-    if not (store.repo.path / "opencoti-ready").exists():
-        return None
     trees = [_recorded(source, store) for source in config.sources]
     known = [tree for tree in trees if tree is not None]
     if len(known) != len(trees):
@@ -171,9 +170,25 @@ def _name(key: str) -> str:
 def _read(store: Store, name: str) -> dict[str, Any] | None:
     known = fs.read_json(store.bases / name)
     good = isinstance(known, dict) and isinstance(known.get("tree"), str) and len(known["tree"]) == 40
-    return known if good else None
+    return known if good and known.get("objects") == _objects(store) else None
 
 
 def _write(store: Store, name: str, record: Mapping[str, str]) -> None:
+    objects = _objects(store)
+    if objects is None:
+        objects = os.urandom(16).hex()
+        fs.write(_objects_file(store), objects.encode())
     path: Path = store.bases / name
-    fs.write(path, json.dumps(record, indent=1).encode() + b"\n")
+    fs.write(path, json.dumps({**record, "objects": objects}, indent=1).encode() + b"\n")
+
+
+def _objects(store: Store) -> str | None:
+    """Which repository it is: records of one that was deleted and made anew count for nothing."""
+    try:
+        return _objects_file(store).read_text()
+    except FileNotFoundError:
+        return None
+
+
+def _objects_file(store: Store) -> Path:
+    return store.repo.path / "opencoti-objects"

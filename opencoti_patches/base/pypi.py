@@ -173,18 +173,18 @@ def _links(source: Source, settings: PipSettings, http: PyPIClient) -> Iterator[
         ) from None
     others: set[Version] = set()
     said: list[str] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str]] = set()
     for package in _packages(source.package, settings, http, said):
         version = Version(package.version or "0")
         if version != wanted:
             others.add(version)
             continue
         link = package.link
-        url = link.url_without_fragment
-        if url not in seen:
-            seen.add(url)
-            stated = (link.hashes or {}).get("sha256") or (link.hash if link.hash_name == "sha256" else "")
-            yield url, (stated or "").lower()
+        stated = (link.hashes or {}).get("sha256") or (link.hash if link.hash_name == "sha256" else "") or ""
+        found = (link.url_without_fragment, stated.lower())
+        if found not in seen:
+            seen.add(found)
+            yield found
     if seen:
         return
     places = ", ".join(net.shown(p) for p in (*settings.find_links, *settings.indexes)) or "nowhere (no-index is set)"

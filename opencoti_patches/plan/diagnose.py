@@ -44,8 +44,10 @@ def diagnose(
     problems = explainer.defects()
     if not problems:
         said = _ask(entry, parsed, scratch)
-        for f, word in zip(parsed.files, said, strict=False):
+        for f, word in zip(parsed.files, said, strict=True):
             problems += explainer.file(f, word.errors, word.rejected)
+    if not problems:
+        problems = explainer.in_the_way()
     if not problems:  # git refused it for a reason that no file shows: its own words then
         text = printable("; ".join(errors[:2])) or "git refused it without a word"
         problems = [Problem(cause=_cause_of(text), message=text)]
@@ -91,9 +93,10 @@ def _ask(entry: Entry, parsed: Parsed, scratch: Scratch) -> list[Said]:
         for path in sorted(paths):
             mode, oid = state[path]
             fs.put(folder, path, contents[oid], mode)
-        return _read_reject(
+        said = _read_reject(
             apply_reject(folder, entry.path, strip=entry.strip, reverse=entry.reverse), len(parsed.files)
         )
+        return said[::-1] if entry.reverse else said  # git goes through them from the last to the first
 
 
 def _read_reject(err: bytes, count: int) -> list[Said]:
@@ -101,6 +104,9 @@ def _read_reject(err: bytes, count: int) -> list[Said]:
     in the same order, each with its refused hunks."""
     checking, writing = _parted(err.decode("utf-8", "surrogateescape").split("\n"))
     errors: list[list[str]] = [[] for _ in range(count)]
+    seen = sum(line.startswith("Checking patch ") for line in checking)
+    if seen > count or (seen < count and writing):
+        return [Said()] * count  # git sees other files in the patch than we do
     at = -1
     for line in checking:
         if line.startswith("Checking patch "):

@@ -9,7 +9,8 @@ from opencoti_patches.core.model import Entry, FilePatch, Hunk, Problem, TreeId,
 from opencoti_patches.plan.nearest import difference, nearest
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.scratch import Scratch
-from opencoti_patches.series.parse import Parsed, parse, stripped
+from opencoti_patches.series.names import stripped
+from opencoti_patches.series.parse import Parsed, parse
 
 _LIKE = 0.5  # share of a hunk's lines below which a place is not worth showing
 _SEARCHES = 3  # hunks of a patch that are looked for all over the tree
@@ -64,11 +65,13 @@ class Explainer:
     def file(self, f: FilePatch, errors: Sequence[str], rejected: Sequence[int]) -> list[Problem]:
         """The problems of one file, given git's own words on it and the hunks it refused."""
         said = " ".join(errors)
+        if not said and not rejected:
+            return []
         if "beyond a symbolic link" in said or "invalid path" in said:
             return [self._problem(f, "unsafe-path", printable(errors[0]))]
         if f.operation == "create" and f.new in self.scratch.state():
             return [self._exists(f)]
-        if f.old and f.old not in self.scratch.state():
+        if f.old and said and f.old not in self.scratch.state():
             return [self._missing(f)]
         if "wrong type" in said or "has type" in said:
             return [self._problem(f, "mode", f"the patch takes it for another kind of file: {printable(errors[0])}")]
@@ -80,6 +83,22 @@ class Explainer:
         if hunks:
             return [self._hunk(f, h) for h in hunks]
         return [self._problem(f, "corrupt", printable(errors[0]))] if errors else []
+
+    def in_the_way(self) -> list[Problem]:
+        """Files that the patch makes where the tree has a folder, or below what is a file there."""
+        state = self.scratch.state()
+        gone = {f.old for f in self.parsed.files if f.operation in ("delete", "rename")}
+        here = state.keys() - gone | {f.new for f in self.parsed.files if f.new}
+        found = []
+        for f in self.parsed.files:
+            parts = (f.new or "").split("/")
+            above = next((p for i in range(1, len(parts)) if (p := "/".join(parts[:i])) in here), None)
+            below = next((p for p in here if p and f.new and p.startswith(f.new + "/")), None)
+            if above is not None:
+                found.append(self._problem(f, "exists", f"{printable(above)} is a file, so nothing can be below it"))
+            elif below is not None:
+                found.append(self._problem(f, "exists", f"{printable(f.new or '')} is a folder: it has {printable(below)}"))
+        return found
 
     # -- files -------------------------------------------------------------------------------
 
@@ -160,8 +179,7 @@ class Explainer:
     # -- hunks -------------------------------------------------------------------------------
 
     def _hunk(self, f: FilePatch, hunk: Hunk) -> Problem:
-        _mode, oid = self.scratch.state()[f.old or ""]
-        lines = lines_of(self.scratch.repo.blobs([oid])[oid])
+        lines = self._lines(f.old or "")
         cause, words, line = difference(lines, hunk)
         near = nearest(lines, hunk)
         if cause == "context-changed":
@@ -181,6 +199,14 @@ class Explainer:
             at_line=hunk.at_line,
             diff=near.diff if near.share >= _LIKE and cause != "already-applied" else (),
         )
+
+    def _lines(self, path: str) -> list[bytes]:
+        """A file's lines before the patch, or as an earlier part of the same patch makes them."""
+        if path in self.scratch.state():
+            oid = self.scratch.state()[path][1]
+            return lines_of(self.scratch.repo.blobs([oid])[oid])
+        made = next((f for f in self.parsed.files if f.new == path and f.operation == "create"), None)
+        return [x for h in made.hunks for x in h.added] if made else []
 
     def _moved(self, f: FilePatch, hunk: Hunk) -> str:
         """Another file in which the hunk's lines stand now."""

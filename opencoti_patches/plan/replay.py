@@ -50,6 +50,8 @@ class Replay:
 
     @staticmethod
     def _after(f: FilePatch, lines: Lines | None, number: int, offsets: Mapping[tuple[int, int], int]) -> Lines | None:
+        if lines is None and not f.git_style and [h.old_count for h in f.hunks] == [0]:
+            lines = []  # "@@ -0,0" alone makes the file, with no word about it
         if lines is None or f.binary:
             return None
         lines = list(lines)

@@ -46,13 +46,16 @@ class Scratch:
     def _add(self, paths: Iterable[str]) -> bool:
         """Bring in paths that no patch had asked for; True if the index changed."""
         fresh: dict[str, IndexEntry | None] = {}
-        for path in set(paths) - self._asked:
-            self._asked.add(path)
+        new_paths = set(paths) - self._asked
+        self._asked |= new_paths
+        for path in new_paths:
             parts = path.split("/")
             for near in (path, *("/".join(parts[:i]) for i in range(1, len(parts)))):
                 if near not in self._holds and near not in fresh:
                     fresh[near] = self._current(near)
-            below = next((p for p in self.listing.under(path) if self._current(p)), None)
+        for path in self._asked if new_paths else ():
+            # one that no patch touches, so that it stays as long as the folder does in the whole tree
+            below = next((p for p in self.listing.under(path) if p not in self._asked and self._current(p)), None)
             if below is not None and below not in self._holds:
                 fresh[below] = self._current(below)
         self._holds |= fresh
@@ -74,23 +77,29 @@ class Scratch:
             self._entries = None
         return done
 
+    def ask(self, paths: Iterable[str]) -> None:
+        """Hold these paths too."""
+        self._add(paths)
+
     def take(self, rest: Sequence[Entry]) -> tuple[Sequence[tuple[Landing, ...]], tuple[str, ...] | None]:
-        """Apply as many of a run as git takes, from the first on: what it said of each, and of the one
-        that it refused (None if it took all)."""
+        """Apply as many of a run as git takes, from the first on: what it said of each. What it said of the
+        first, if it takes not even that; else None."""
         done = self.apply(rest)
         if done.ok:
             unseen = self.unforeseen()
-            if not any(self._current(p) for p in unseen):
+            if not unseen:
                 return done.landings, None
-            self.undo()  # a patch wrote a path that we had not read in it, and something is there already
+            self.undo()  # a patch changed a path that we had not read in it: look at what is there and about
             self._add(unseen)
             return self.take(rest)
         if self._add(_named_in(done.errors)):
             return self.take(rest)
         good = len(done.landings)
-        if good and not (again := self.apply(rest[:good])).ok:  # a patch file changed under us
-            return (), again.errors
-        return done.landings[:good], done.errors
+        if good == 0:
+            return (), done.errors
+        # Within one call git remembers every symlink that an earlier patch made, even one that is gone again:
+        # a no counts only for the first patch of a call.
+        return self.take(rest[:good])
 
     def undo(self) -> None:
         """Take the last ``apply`` back."""
@@ -113,8 +122,10 @@ class Scratch:
         return self._entries
 
     def unforeseen(self) -> set[str]:
-        """Paths in the index that nobody asked for: a patch wrote them unseen by our reading of it."""
-        return self.state().keys() - self._holds.keys()
+        """Paths that nobody asked for and that changed: a patch did it unseen by our reading of it."""
+        now = self.state()
+        beside = self._holds.keys() - self._asked
+        return (now.keys() - self._holds.keys()) | {p for p in beside if now.get(p) != self._holds[p]}
 
     def changes(self) -> Changes:
         """What differs from the base tree now."""

@@ -11,22 +11,11 @@ import re
 from dataclasses import dataclass
 
 from opencoti_patches.core.model import FilePatch, Hunk, Operation, decode
+from opencoti_patches.series.names import is_epoch, named, names_of, preferred, stripped, unquote
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?([^\n]*)")
 _INDEX = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d{6}))?")
-_DATE = re.compile(rb"[ \t]+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [+-]\d{4})?\s*$")
-_EPOCH = re.compile(rb"[ \t](?:1970-01-01|1969-12-31) \d\d:00:00(?:\.0+)?(?: [+-]\d{4})?\s*$")
-_ESCAPES = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"t": b"\t",
-    b"n": b"\n",
-    b"v": b"\v",
-    b"f": b"\f",
-    b"r": b"\r",
-    b'"': b'"',
-    b"\\": b"\\",
-}
+_MOVES = (b"rename from ", b"rename to ", b"rename old ", b"rename new ", b"copy from ", b"copy to ")
 _LEAD_INS = (b"Index: ", b"=====", b"diff ")
 
 
@@ -61,23 +50,6 @@ def parse(raw: bytes, strip: int = 1, reverse: bool = False) -> Parsed:
         trailer=parsed.trailer,
         defects=parsed.defects,
     )
-
-
-def unquote(raw: bytes) -> bytes:
-    """A C-quoted name (``"b\\303\\244.c"``) as its bytes; anything else as it is."""
-    if len(raw) < 2 or raw[:1] != b'"' or raw[-1:] != b'"':
-        return raw
-
-    def one(m: re.Match[bytes]) -> bytes:
-        return bytes([int(m[1], 8) & 255]) if m[1] else _ESCAPES.get(m[2], m[2])
-
-    return re.sub(rb"\\(?:([0-3][0-7]{2})|(.))", one, raw[1:-1])
-
-
-def stripped(name: bytes, strip: int) -> str | None:
-    """A name without its first ``strip`` folders; None if it has fewer."""
-    parts = re.sub(rb"/+", b"/", name).split(b"/", strip)
-    return decode(parts[strip]) if len(parts) > strip and parts[strip] else None
 
 
 def _reversed(f: FilePatch) -> FilePatch:
@@ -161,10 +133,10 @@ class _Reader:
 
     def _git_file(self) -> None:
         begin = self.at
-        names = _git_names(self.lines[self.at][len(b"diff --git ") :].rstrip(b"\r\n"))
-        old_raw, new_raw = names or (b"", b"")
+        old_raw, new_raw, same = names_of(self.lines[self.at][len(b"diff --git ") :].rstrip(b"\r\n"), self.strip)
         old, new = stripped(old_raw, self.strip), stripped(new_raw, self.strip)
         operation: Operation = "modify"
+        said = False  # whether a line of the header, rather than a name /dev/null, says what is done
         modes: dict[str, str] = {}
         blobs: tuple[str, str] | None = None
         self.at += 1
@@ -172,25 +144,26 @@ class _Reader:
             line = self.lines[self.at].rstrip(b"\r\n")
             word = line.split(b" ", 2)
             if line.startswith(b"--- "):
-                name = _diff_name(line[4:])
+                name = named(line[4:], dated=False)
                 if name != b"/dev/null":
                     old, old_raw = stripped(name, self.strip) or old, name
-                else:
+                elif operation == "modify":
                     operation = "create"
             elif line.startswith(b"+++ "):
-                name = _diff_name(line[4:])
+                name = named(line[4:], dated=False)
                 if name != b"/dev/null":
                     new, new_raw = stripped(name, self.strip) or new, name
-                else:
+                elif operation == "modify":
                     operation = "delete"
             elif line.startswith((b"old mode ", b"new mode ")):
-                modes[word[0].decode()] = word[2].decode("ascii", "replace").strip()
+                modes[word[0].decode()] = _mode(line[9:])
             elif line.startswith(b"deleted file mode "):
-                operation, modes["old"] = "delete", line[18:].decode("ascii", "replace").strip()
+                operation, modes["old"], said = "delete", _mode(line[18:]), True
             elif line.startswith(b"new file mode "):
-                operation, modes["new"] = "create", line[14:].decode("ascii", "replace").strip()
-            elif line.startswith((b"rename ", b"copy ")) and word[1] in (b"from", b"to", b"old", b"new"):
-                operation = "rename" if word[0] == b"rename" else "copy"
+                operation, modes["new"], said = "create", _mode(line[14:]), True
+            elif line.startswith(_MOVES):
+                operation, said = "rename" if word[0] == b"rename" else "copy", True
+                # here git takes the name to be without its a/ or b/
                 moved = stripped(unquote(word[2]) if len(word) > 2 else b"", max(self.strip - 1, 0)) or ""
                 if word[1] in (b"from", b"old"):
                     old = moved
@@ -204,23 +177,33 @@ class _Reader:
             elif not line.startswith((b"similarity index ", b"dissimilarity index ")):
                 break
             self.at += 1
+        if self.at == begin + 1:  # git takes it for text
+            if not same:
+                self._defect("corrupt", "a line begins with 'diff --git' and names no file", begin)
+            return
+        last = self.lines[self.at - 1]
+        if not last.endswith(b"\n") and not _INDEX.match(last):  # git skips such a line
+            self._defect("missing-newline", "the patch file lacks the newline at its end", self.at - 1)
+        if operation in ("create", "delete") and not said:
+            what, line_ = ("creates", "new") if operation == "create" else ("deletes", "deleted")
+            self._defect("corrupt", f"it {what} a file, but the header has no '{line_} file mode' line", begin)
         self._finish(begin, operation, old, new, (old_raw, new_raw), modes=modes, blobs=blobs, git_style=True)
 
     def _plain_file(self) -> None:
         begin = self.at
         first, second = self.lines[self.at][4:], self.lines[self.at + 1][4:]
-        old_raw, new_raw = _diff_name(first), _diff_name(second)
+        old_raw, new_raw = named(first, dated=True), named(second, dated=True)
         self.at += 2
-        if old_raw == b"/dev/null" or _EPOCH.search(first):
-            name = stripped(new_raw, self.strip)
+        name = preferred(stripped(old_raw, self.strip), stripped(new_raw, self.strip))
+        if old_raw == b"/dev/null":
+            self._finish(begin, "create", None, stripped(new_raw, self.strip), (old_raw, new_raw))
+        elif new_raw == b"/dev/null":
+            self._finish(begin, "delete", stripped(old_raw, self.strip), None, (old_raw, new_raw))
+        elif is_epoch(first):
             self._finish(begin, "create", None, name, (old_raw, new_raw))
-        elif new_raw == b"/dev/null" or _EPOCH.search(second):
-            name = stripped(old_raw, self.strip)
+        elif is_epoch(second):
             self._finish(begin, "delete", name, None, (old_raw, new_raw))
         else:
-            a, b = stripped(old_raw, self.strip), stripped(new_raw, self.strip)
-            # git prefers the shorter name where the other is it with something tacked on ("x.orig")
-            name = min((n for n in (b, a) if n is not None), key=len, default=None)
             self._finish(begin, "modify", name, name, (old_raw, new_raw))
 
     def _finish(
@@ -290,7 +273,9 @@ class _Reader:
         while (left_old > 0 or left_new > 0) and self.at < len(self.lines):
             line = self.lines[self.at]
             kind = line[:1]
-            if kind in (b"\n", b"\r") and line in (b"\n", b"\r\n"):
+            if line in (b"\n", b"\r\n"):
+                if line == b"\r\n":
+                    self._defect("corrupt", "an empty line has a CR and lacks the space of a context line")
                 line, kind = b" " + line, b" "  # a context line whose one space an editor ate
             if kind == b"\\":
                 lines[-1:] = [_without_newline(x) for x in lines[-1:]]
@@ -338,27 +323,5 @@ def _without_newline(line: bytes) -> bytes:
     return line[:-1] if line.endswith(b"\n") else line
 
 
-def _diff_name(rest: bytes) -> bytes:
-    """The name on a ``---`` or ``+++`` line, without a time stamp."""
-    rest = rest.rstrip(b"\r\n")
-    if rest.startswith(b'"'):
-        end = re.match(rb'"(?:[^"\\]|\\.)*"', rest)
-        return unquote(end[0]) if end else rest
-    return _DATE.sub(b"", rest.split(b"\t", 1)[0])
-
-
-def _git_names(rest: bytes) -> tuple[bytes, bytes] | None:
-    """Both names of a ``diff --git`` line; None where they cannot be told apart."""
-    m = re.fullmatch(rb'("(?:[^"\\]|\\.)*"|[^"]+?) ("(?:[^"\\]|\\.)*")', rest) or re.fullmatch(
-        rb'("(?:[^"\\]|\\.)*") (.+)', rest
-    )
-    if m:
-        return unquote(m[1]), unquote(m[2])
-    # unquoted: the two are the same after their first folder, so the space in the middle parts them
-    middle = len(rest) // 2
-    if len(rest) % 2 and rest[middle : middle + 1] == b" ":
-        a, b = rest[:middle], rest[middle + 1 :]
-        if a.split(b"/", 1)[-1] == b.split(b"/", 1)[-1]:
-            return a, b
-    parts = rest.split(b" ")
-    return (parts[0], parts[1]) if len(parts) == 2 else None
+def _mode(text: bytes) -> str:
+    return text.decode("ascii", "replace").strip()

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,6 +98,22 @@ def test_once_fetched_it_is_pinned_and_needs_nothing(tmp_path: Path, store: Stor
     commit(repo, a="two\n")
     repo.rename(tmp_path / "gone")
     assert taken(store, repo, "main") == tree
+
+
+def test_after_a_killed_fetch(tmp_path: Path, store: Store) -> None:
+    repo = new(tmp_path / "up", a="one\n")
+    store.open()
+    (store.repo.path / "shallow.lock").touch()
+    assert taken(store, repo, "main")
+
+
+def test_the_next_fetch_builds_upon_the_last(tmp_path: Path, store: Store) -> None:
+    repo = new(tmp_path / "up", big="\n".join(str(i * i) for i in range(100_000)), a="one\n")
+    taken(store, repo, "main")
+    size = sum(p.stat().st_size for p in store.repo.path.rglob("*") if p.is_file())
+    commit(repo, a="two\n")
+    assert listed(store, taken(store, repo, "main~0"))["a"] == "two\n"
+    assert sum(p.stat().st_size for p in store.repo.path.rglob("*") if p.is_file()) < size + 50_000
 
 
 def test_bytes_stay_raw(tmp_path: Path, store: Store, quiet_home: Path) -> None:
@@ -265,20 +282,18 @@ def test_a_submodules_url_runs_nothing(
     assert not list(tmp_path.rglob("PWNED"))
 
 
-class _Files(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[str]:
     """tmp_path over plain HTTP, as git's oldest protocol wants it."""
-    handler = type("Handler", (_Files,), {"directory": str(tmp_path)})
 
-    def make(*args: object) -> SimpleHTTPRequestHandler:
-        return handler(*args, directory=str(tmp_path))  # type: ignore[arg-type]
+    class Handler(SimpleHTTPRequestHandler):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args, directory=str(tmp_path))
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), make)
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from opencoti_patches.core.model import Entry
+from opencoti_patches.core.model import Entry, decode
 from opencoti_patches.doors import proc
 from opencoti_patches.doors.git.call import call, environment
 
@@ -48,17 +48,22 @@ def arguments(patches: Sequence[Path], *, strip: int, reverse: bool) -> list[str
     ]
 
 
-def read_apply(done: proc.Done) -> Applied:
+def read_apply(done: proc.Done, reverse: bool = False) -> Applied:
     """Read ``git apply -v``: a patch is a run of "Checking patch" then a run of "Applied patch" (the
-    latter is not said by ``--check``, which is for one patch)."""
+    latter is not said by ``--check``, which is for one patch). With ``-R`` git goes through the files from
+    the last to the first, and says offsets with the sign turned round."""
     patches: list[tuple[Landing, ...]] = []
     current: list[Landing] = []
     errors: list[str] = []
     file, applying = -1, False
+
+    def landed() -> tuple[Landing, ...]:
+        return tuple(Landing(file - w.file, w.hunk, w.line, -w.offset) for w in current) if reverse else tuple(current)
+
     for line in done.err.split(b"\n"):
         if line.startswith(b"Checking patch "):
             if applying:
-                patches.append(tuple(current))
+                patches.append(landed())
                 current, file, applying = [], -1, False
             file += 1
         elif line.startswith(b"Applied patch "):
@@ -66,16 +71,17 @@ def read_apply(done: proc.Done) -> Applied:
         elif m := _HUNK_LANDED.fullmatch(line):
             current.append(Landing(file, int(m[1]), int(m[2]), int(m[3])))
         elif line.startswith((b"error: ", b"fatal: ")):
-            errors.append(line.split(b": ", 1)[1].decode("utf-8", "replace"))
-    if applying or (done.code == 0 and file >= 0):
-        patches.append(tuple(current))
+            errors.append(decode(line.split(b": ", 1)[1]))
+    if (done.code == 0 and file >= 0) or (applying and not errors):  # an error while it writes is a no, too
+        patches.append(landed())
     return Applied(done.code == 0, tuple(patches), tuple(errors))
 
 
 def apply_check(folder: Path, patch: Path, *, strip: int = 1, reverse: bool = False) -> Applied:
     """Literally ``git apply --check`` of a patch file in a checkout, as a user would run it."""
     args = ["apply", "--check", *arguments([patch], strip=strip, reverse=reverse)]
-    return read_apply(call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder.parent)), cwd=folder))
+    done = call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder.parent)), cwd=folder)
+    return read_apply(done, reverse)
 
 
 def apply_reject(folder: Path, patch: Path, *, strip: int, reverse: bool) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -42,7 +41,7 @@ _NOT_OURS = {
 class Remote:
     """Fetches into a store's repository. ``config`` is a file of ours that stands for the user's global
     configuration: it includes that, and adds that any owner's repository may be read. An option ``-c``
-    would not do: git does not pass it on to upload-pack."""
+    would not do: git does not pass it on to upload-pack. Wants the one writer's lock held."""
 
     def __init__(self, repo: Repository, config: Path) -> None:
         self.repo = repo
@@ -52,8 +51,10 @@ class Remote:
         env = {k: v for k, v in os.environ.items() if k not in _NOT_OURS and k != "LANGUAGE"}
         env |= {"GIT_CONFIG_GLOBAL": str(config), "LC_ALL": "C"}
         env.setdefault("GIT_TERMINAL_PROMPT", "0")  # our own standard error may hide a question
-        env.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes") if "GIT_SSH" not in env else None
         self._env = env
+        # A killed fetch leaves these, and git would wait for their owner forever. We are the one writer.
+        for lock in (repo.path / "shallow.lock", *(repo.path / "refs" / "opencoti").rglob("*.lock")):
+            lock.unlink(missing_ok=True)
 
     def resolve(self, path: Path, rev: str) -> CommitId:
         """The commit that ``rev`` is in the repository at ``path``: anything rev-parse takes.
@@ -68,12 +69,6 @@ class Remote:
         if done.code:
             raise no_rev(str(path), rev)
         return CommitId(done.out.decode().strip())
-
-    def git_dir(self, path: Path) -> Path:
-        """Where the repository at ``path`` keeps its objects and submodules."""
-        env = {**self._env, "GIT_CEILING_DIRECTORIES": str(path.parent)}
-        done = call(["rev-parse", "--git-common-dir"], env=env, cwd=path, options=_OPTIONS)
-        return path / os.fsdecode(done.out.rstrip(b"\n"))
 
     def origin(self, path: Path) -> str:
         """URL of the remote that the repository at ``path`` was cloned from, or empty."""
@@ -130,28 +125,25 @@ class Remote:
 
     def _fetch(self, url: str, rev: str, ref: str, access: Access) -> proc.Done:
         fetch = ["fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
-        done = self._call([*fetch, "--depth=1", "--", url, f"{rev}:{ref}"], self._rights(access))
+        done = self._call([*fetch, "--depth=1", "--", url, f"{rev}:{ref}"], access)
         if done.code and b"dumb http transport does not support shallow" in done.err:
-            done = self._call([*fetch, "--", url, f"{rev}:{ref}"], self._rights(access))
+            done = self._call([*fetch, "--", url, f"{rev}:{ref}"], access)
         return done
 
     def _advertised(self, url: str, oid: str, access: Access) -> str:
         """A ref of the server that is this commit (or a tag of it), or empty."""
-        out = self._call(["ls-remote", "--quiet", "--", url], self._rights(access)).out
+        out = self._call(["ls-remote", "--quiet", "--", url], access).out
         rows = (row.partition("\t") for row in decode(out).splitlines())
         return next((name.removesuffix("^{}") for at, _, name in rows if at == oid and name != "HEAD"), "")
 
-    @staticmethod
-    def _rights(access: Access) -> dict[str, str]:
-        if access == "own":
-            return {}
-        files = "always" if access == "near" else "user"
-        config = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow", "GIT_CONFIG_VALUE_0": files}
-        return {"GIT_PROTOCOL_FROM_USER": "0", **config}
-
-    def _call(self, args: list[str], more: Mapping[str, str] | None = None) -> proc.Done:
-        env = {**self._env, "GIT_DIR": str(self.repo.path), "GIT_NO_REPLACE_OBJECTS": "1", **(more or {})}
-        return call([os.fsdecode(encode(a)) for a in args], env=env, cwd=self.repo.path, options=_OPTIONS)
+    def _call(self, args: list[str], access: Access = "own") -> proc.Done:
+        env = {**self._env, "GIT_DIR": str(self.repo.path), "GIT_NO_REPLACE_OBJECTS": "1"}
+        options: tuple[str, ...] = _OPTIONS
+        if access != "own":
+            env["GIT_PROTOCOL_FROM_USER"] = "0"
+            files = "always" if access == "near" else "user"
+            options = (*options, "-c", "protocol.ext.allow=never", "-c", f"protocol.file.allow={files}")
+        return call([os.fsdecode(encode(a)) for a in args], env=env, cwd=self.repo.path, options=options)
 
     def _ask(self, *args: str) -> bytes:
         done = self._call(list(args))

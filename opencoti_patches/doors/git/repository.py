@@ -111,7 +111,7 @@ class Repository:
         done = call(args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path)
         if done.code not in (0, 1, 128):
             raise CouldNot("git", f"git apply ended with {done.code}: {done.error_text.splitlines()[-1:]}", "")
-        return read_apply(done)
+        return read_apply(done, reverse)
 
     def apply_loosely(self, index: Path, patch: Path, *, strip: int, reverse: bool) -> bool:
         """Whether git takes a patch with one line of context and white space ignored. Never a verdict."""

@@ -1,0 +1,100 @@
+"""A patch from a folder that somebody edited: exactly the difference of two snapshots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry import guards, note
+from opencoti_patches.carry.compose import composed
+from opencoti_patches.carry.model import Row
+from opencoti_patches.core.errors import Refused, UsageError
+from opencoti_patches.core.model import Entry, PatchName, Series, TreeId
+from opencoti_patches.series.header import with_note
+from opencoti_patches.series.parse import parse
+from opencoti_patches.tree import trees
+from opencoti_patches.tree.worktree import WorkTree
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """An edited folder: the tree it began as, the tree it is now, the files that are new in it."""
+
+    began: TreeId
+    now: TreeId
+    new_files: tuple[str, ...]
+
+
+def take(work: WorkTree) -> Snapshot:
+    """Take the snapshot. Errors: UsageError ``unknown-folder`` if the folder was not made by bootstrap
+    or apply on this store."""
+    at = work.at()
+    if at is None:
+        raise UsageError(
+            "unknown-folder",
+            f"{work.folder} was not made by this project",
+            "make a folder to edit in with 'opencoti-patches bootstrap --to PATCH DIR'",
+        )
+    now, new = work.snapshot()
+    return Snapshot(began=at.tree, now=now, new_files=tuple(new))
+
+
+def rewritten(
+    series: Series, name: PatchName, snapshot: Snapshot, base: TreeId, store: Store, *, project: str, tag: str
+) -> Row:
+    """Patch ``name`` as the difference between the tree before it and the snapshot.
+
+    Errors: Refused ``wrong-bootstrap`` if the folder began as neither the tree before the patch nor the
+    tree after it: its difference would hold other patches' changes.
+    """
+    entry = next(e for e in series.entries if e.name == name)
+    previous = trees.before(series, name)
+    before = trees.tree_after(series, previous, base, store)
+    began = {before: "before"} | _after(series, name, base, store)
+    if snapshot.began not in began:
+        raise Refused(
+            "wrong-bootstrap",
+            f"the folder is neither the tree before {name} nor the tree after it",
+            _make_again(previous),
+        )
+    if snapshot.now == before:
+        raise Refused(
+            "no-change",
+            f"the folder is the tree before {name}: there is nothing for the patch to do",
+            "edit the folder first",
+        )
+    old = parse(entry.raw, entry.strip, entry.reverse)
+    raw = composed(entry, before, snapshot.now, store.repo)
+    if raw == entry.raw:
+        return Row(name=name, status="kept", reason="the folder is what the patch makes")
+    found = guards.compare(old, parse(raw, entry.strip, entry.reverse))
+    adapted = not found.same or bool(found.lost)
+    reason = "the folder's edits" if adapted else "same content"
+    if not adapted and _numbers_only(entry, raw):
+        return Row(name=name, status="renumbered", reason="line numbers and index lines only", raw=raw)
+    header = with_note(old.header, note.note(project, previous, [reason], adapted=adapted, tag=tag))
+    return Row(
+        name=name,
+        status="adapted" if adapted else "regenerated",
+        reason="; ".join([reason, *(f"dropped {x}" for x in found.lost)]),
+        interdiff=found.interdiff,
+        raw=header + raw[len(old.header) :],
+    )
+
+
+def _after(series: Series, name: PatchName, base: TreeId, store: Store) -> dict[TreeId, str]:
+    try:
+        return {trees.tree_after(series, name, base, store): "after"}
+    except Refused:  # the patch does not apply: that is why it is being rewritten
+        return {}
+
+
+def _make_again(previous: PatchName | None) -> str:
+    return f"make it again: opencoti-patches bootstrap {f'--to {previous} ' if previous else ''}DIR"
+
+
+def _numbers_only(entry: Entry, raw: bytes) -> bool:
+    def bodies(data: bytes) -> list[tuple[str, tuple[bytes, ...]]]:
+        return [(f.path, h.lines) for f in parse(data, entry.strip).files for h in f.hunks]
+
+    return bodies(entry.raw) == bodies(raw)

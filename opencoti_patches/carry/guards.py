@@ -1,0 +1,103 @@
+"""The four guards on a patch written anew: content, loss, clobber, place. They compare what the old
+patch said with what the new one says; they trust neither."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from opencoti_patches.core.model import FilePatch, printable
+from opencoti_patches.series.parse import Parsed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Guarded:
+    """What the guards found. ``same_added`` and ``same_removed``: to the byte and in order;
+    ``lost`` and ``clobbered`` name, in words, what is gone and what the new patch takes away unasked;
+    ``interdiff`` shows old content against new."""
+
+    same_added: bool
+    same_removed: bool
+    normalised: bool  # removed lines equal, white space and blank ones aside
+    lost: tuple[str, ...]
+    clobbered: tuple[str, ...]
+    interdiff: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        """Guard 1 to the letter."""
+        return self.same_added and self.same_removed
+
+
+def compare(old: Parsed, new: Parsed) -> Guarded:
+    """Hold a new patch against the old one."""
+    added_before, added_now = _changed(old.files, b"+"), _changed(new.files, b"+")
+    removed_before, removed_now = _changed(old.files, b"-"), _changed(new.files, b"-")
+    return Guarded(
+        same_added=added_before == added_now,
+        same_removed=removed_before == removed_now,
+        normalised=_squeezed(removed_before) == _squeezed(removed_now),
+        lost=tuple(_lost(old, new)),
+        clobbered=tuple(_clobbered(removed_before, removed_now)),
+        interdiff=tuple(_interdiff(old, new)),
+    )
+
+
+def _changed(files: Iterable[FilePatch], kind: bytes) -> dict[str, list[bytes]]:
+    """A file's added or removed lines, in order, by path."""
+    found: dict[str, list[bytes]] = {}
+    for f in files:
+        rows = [line[1:] for h in f.hunks for line in h.lines if line[:1] == kind]
+        if rows:
+            found.setdefault(f.path, []).extend(rows)
+    return found
+
+
+def _squeezed(rows: dict[str, list[bytes]]) -> dict[str, list[bytes]]:
+    kept = {path: [b" ".join(x.split()) for x in lines if x.strip()] for path, lines in rows.items()}
+    return {path: lines for path, lines in kept.items() if lines}
+
+
+def _lost(old: Parsed, new: Parsed) -> Iterable[str]:
+    """Files, modes, renames and header lines that are not there any more."""
+    now = {f.path: f for f in new.files}
+    for f in old.files:
+        other = now.get(f.path)
+        if other is None:
+            yield f"the change to {printable(f.path)}"
+        elif f.operation in ("rename", "copy", "create", "delete") and other.operation != f.operation:
+            yield f"the {f.operation} of {printable(f.path)}"
+        elif f.new_mode and f.old_mode != f.new_mode and other.new_mode != f.new_mode:
+            yield f"the mode {f.new_mode} of {printable(f.path)}"
+    kept = Counter(new.header.split(b"\n"))
+    gone = sum((Counter(old.header.split(b"\n")) - kept).values())
+    if gone:
+        yield f"{gone} line{'s' * (gone > 1)} of the header"
+
+
+def _clobbered(before: dict[str, list[bytes]], now: dict[str, list[bytes]]) -> Iterable[str]:
+    """Removed lines that the old patch did not remove, white space aside."""
+    for path, rows in now.items():
+        asked = Counter(b" ".join(x.split()) for x in before.get(path, []))
+        for line, count in Counter(b" ".join(x.split()) for x in rows).items():
+            if line and count > asked[line]:
+                yield f"{printable(path)}: {printable(line.decode('utf-8', 'surrogateescape'))}"
+
+
+def _interdiff(old: Parsed, new: Parsed) -> Iterable[str]:
+    """Old content against new, file by file: ``-`` and ``+`` lines of both patches compared as text."""
+    before, after = {f.path: f for f in old.files}, {f.path: f for f in new.files}
+    for path in dict.fromkeys([*before, *after]):
+        a, b = _rows(before.get(path)), _rows(after.get(path))
+        if a == b:
+            continue
+        yield printable(path)
+        diff = list(difflib.unified_diff(a, b, n=1, lineterm=""))[2:]
+        yield from (f"  {row}" for row in diff if not row.startswith("@@"))
+
+
+def _rows(f: FilePatch | None) -> Sequence[str]:
+    lines = [line for h in f.hunks for line in h.lines if line[:1] in b"+-"] if f else []
+    return [printable(line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")) for line in lines]

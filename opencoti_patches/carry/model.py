@@ -1,0 +1,32 @@
+"""What regen and bump say of each patch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from opencoti_patches.core.model import PatchName
+
+Carried = Literal["kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HunkHow:
+    """How one hunk found its place."""
+
+    file: str
+    hunk: int
+    how: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One input patch. ``raw`` is its new bytes, None where the file stays untouched; ``interdiff``
+    shows what changed of an adapted one."""
+
+    name: PatchName
+    status: Carried
+    reason: str = ""
+    hunks: tuple[HunkHow, ...] = ()
+    interdiff: tuple[str, ...] = ()
+    raw: bytes | None = None

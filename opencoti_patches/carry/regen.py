@@ -1,0 +1,257 @@
+"""Regeneration of a series: over the patches in order, each on the tree that those before it make.
+
+What git takes as it is stays untouched; what it takes with an offset gets new line numbers; what it
+refuses goes up the ladder, and comes back as the diff of the tree before and after it. A patch that finds
+no place is put aside as a conflict, and the rest goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry import guards, ladder, note
+from opencoti_patches.carry.compose import composed, renumbered
+from opencoti_patches.carry.model import HunkHow, Row
+from opencoti_patches.core.model import Entry, FilePatch, PatchName, Series, TreeId, printable
+from opencoti_patches.core.progress import Progress, Silent
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.git import IndexEntry, Landing, runs_of
+from opencoti_patches.plan.diagnose import diagnose
+from opencoti_patches.plan.listing import Listing
+from opencoti_patches.plan.replay import lines_of
+from opencoti_patches.plan.scratch import Scratch, touched
+from opencoti_patches.series.header import with_note
+from opencoti_patches.series.order import entry_of
+from opencoti_patches.series.parse import Parsed, parse
+from opencoti_patches.series.repair import repaired
+
+
+def regen(
+    series: Series,
+    wanted: frozenset[PatchName] | None,
+    base: TreeId,
+    store: Store,
+    *,
+    project: str,
+    tag: str = "",
+    progress: Progress | None = None,
+) -> tuple[Row, ...]:
+    """A row a patch, in order. ``wanted`` are those that may be rewritten, None for all; ``project`` and
+    ``tag`` go into the notes. Writes nothing but the store."""
+    with fs.scratch(store.scratch, "regen-") as folder:
+        walk = _Walk(series.entries, base, store, folder)
+        return walk.run(wanted, project, tag, progress or Silent())
+
+
+class _Conflict(Exception):
+    """A patch finds no place; the message says why."""
+
+
+class _Walk:
+    def __init__(self, entries: Sequence[Entry], base: TreeId, store: Store, folder: Path) -> None:
+        self.entries = entries
+        self.base = base
+        self.store = store
+        self.folder = folder
+        self.parsed = {e.name: parse(e.raw, e.strip, e.reverse) for e in entries}
+        listing = Listing.of(base, store.listings)
+        self.scratch = Scratch(store.repo, base, listing, folder, {}, touched(self.parsed.values()))
+        self.rows: list[Row] = []
+        self.failed: list[tuple[Entry, Parsed]] = []
+
+    def run(self, wanted: frozenset[PatchName] | None, project: str, tag: str, progress: Progress) -> tuple[Row, ...]:
+        self.wanted = wanted
+        self.project, self.tag = project, tag
+        while len(self.rows) < len(self.entries):
+            progress.update("regenerating", len(self.rows), len(self.entries), "patches")
+            run = self._next_run()
+            landings, errors = self.scratch.take(run)
+            for entry, landed in zip(run, landings, strict=False):
+                self.rows.append(self._taken(entry, landed))
+            if errors is not None:
+                self.rows.append(self._refused(run[len(landings)], errors))
+        return tuple(self.rows)
+
+    def _next_run(self) -> Sequence[Entry]:
+        """What to give git next: as much as goes in one call."""
+        return next(runs_of(self.entries[len(self.rows) :]))
+
+    def _may(self, entry: Entry) -> bool:
+        return self.wanted is None or entry.name in self.wanted
+
+    # -- git took it -------------------------------------------------------------------------
+
+    def _taken(self, entry: Entry, landed: tuple[Landing, ...]) -> Row:
+        if not landed:
+            return Row(name=entry.name, status="kept")
+        if not self._may(entry):
+            return Row(name=entry.name, status="kept", reason="moved, but was not asked for")
+        parsed = self.parsed[entry.name]
+        mine = touched([parsed])
+        for other, theirs in self.failed:
+            if mine & touched([theirs]):
+                return Row(name=entry.name, status="kept", reason=f"moved; its line numbers wait for {other.name}")
+        raw = renumbered(entry.raw, parse(entry.raw, entry.strip), _starts(parsed, landed, entry.reverse))
+        offsets = sorted({w.offset for w in landed})
+        far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
+        hows = tuple(
+            HunkHow(file=printable(parsed.files[w.file].path), hunk=w.hunk, how=f"moved by {w.offset:+d} lines")
+            for w in landed
+        )
+        return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
+
+    # -- git refused it ----------------------------------------------------------------------
+
+    def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
+        parsed = self.parsed[entry.name]
+        if not self._may(entry):
+            self.failed.append((entry, parsed))
+            return Row(name=entry.name, status="conflict", reason="does not apply, and was not asked for")
+        raw, mended = repaired(entry.raw, entry.strip)
+        if mended:
+            row = self._mended(entry, raw, mended)
+            if row is not None:
+                return row
+            entry = self._staged(entry, raw)
+            parsed = self.parsed[entry.name] = parse(raw, entry.strip, entry.reverse)
+        verdict = diagnose(entry, parsed, errors, self.scratch, self.failed, self.entries[: len(self.rows)])
+        if verdict.status == "blocked":
+            self.failed.append((entry, parsed))
+            return Row(
+                name=entry.name,
+                status="blocked",
+                reason=f"stands on {', '.join(verdict.blocked_by)}: {verdict.evidence}",
+            )
+        try:
+            return self._carried(entry, parsed, mended)
+        except _Conflict as e:
+            self.failed.append((entry, parsed))
+            problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
+            return Row(name=entry.name, status="conflict", reason=str(e) or f"{verdict.cause}", hunks=problems)
+
+    def _staged(self, entry: Entry, raw: bytes) -> Entry:
+        """The entry with other bytes, in a file that git can read."""
+        path = self.folder / f"{len(self.rows)}.patch"
+        fs.write(path, raw, sync=False)
+        return replace(entry_of(path.parent, entry.name, raw, strip=entry.strip, reverse=entry.reverse), path=path)
+
+    def _mended(self, entry: Entry, raw: bytes, mended: tuple[str, ...]) -> Row | None:
+        """A damaged file that git takes once the damage is undone."""
+        staged = self._staged(entry, raw)
+        self.parsed[entry.name] = parse(raw, entry.strip, entry.reverse)
+        self.scratch.ask(touched([self.parsed[entry.name]]))
+        landings, errors = self.scratch.take([staged])
+        if errors is not None:
+            return None
+        moved = self._taken(staged, landings[0]) if landings[0] else None
+        return Row(
+            name=entry.name,
+            status="regenerated",
+            reason="; ".join(mended) + (f"; {moved.reason}" if moved and moved.raw else ""),
+            raw=moved.raw if moved and moved.raw else raw,
+        )
+
+    def _carried(self, entry: Entry, parsed: Parsed, mended: tuple[str, ...]) -> Row:
+        """Bring the patch's change in, and write the difference that it makes."""
+        hows: list[HunkHow] = []
+        drift: Counter[ladder.Drift] = Counter()
+        moved: list[str] = []
+        contents: dict[str, bytes | None] = {}
+        modes: dict[str, str] = {}
+        for f in parsed.files:
+            self._bring(f, contents, modes, hows, drift, moved)
+        notes = [*mended, *ladder.drift_words(drift)]
+        before = self.store.repo.tree_with(self.base, self.scratch.changes())
+        given = {p: c for p, c in contents.items() if c is not None}
+        oids = dict(zip(given, self.store.repo.hash_blobs(list(given.values())), strict=True))
+        changes: dict[str, IndexEntry | None] = {
+            p: (modes[p], oids[p]) if c is not None else None for p, c in contents.items()
+        }
+        after = self.store.repo.tree_with(before, changes)
+        if after == before:
+            raise _Conflict("nothing is left of it: the tree has all that it does")
+        raw = composed(entry, before, after, self.store.repo)
+        found = guards.compare(parsed, parse(raw, entry.strip, entry.reverse))
+        doubts = [*moved, *(f"lost {x}" for x in found.lost), *(f"would remove {x}" for x in found.clobbered)]
+        same = found.same_added and (found.same_removed or found.normalised)
+        adapted = bool(doubts) or not same
+        earlier = self.entries[len(self.rows) - 1].name if self.rows else None
+        header = with_note(parsed.header, note.note(self.project, earlier, notes, adapted=adapted, tag=self.tag))
+        raw = header + raw[len(parsed.header) :]
+        staged = self._staged(entry, raw)
+        _, errors = self.scratch.take([staged])
+        if errors is not None:
+            raise _Conflict(f"what was written for it does not apply: {'; '.join(errors[:1])}")
+        return Row(
+            name=entry.name,
+            status="adapted" if adapted else "regenerated",
+            reason="; ".join([*doubts, *notes]) or "written anew",
+            hunks=tuple(hows),
+            interdiff=found.interdiff,
+            raw=raw,
+        )
+
+    def _bring(
+        self,
+        f: FilePatch,
+        contents: dict[str, bytes | None],
+        modes: dict[str, str],
+        hows: list[HunkHow],
+        notes: list[str],
+        moved: list[str],
+    ) -> None:
+        """One file of the patch into ``contents`` and ``modes``."""
+        state = self.scratch.state()
+        path = printable(f.path)
+        if f.binary or not (f.old or f.new):
+            raise _Conflict(f"{path}: a binary change cannot be carried")
+        if f.operation == "create":
+            if f.new in state:
+                raise _Conflict(f"{path} is there already")
+            contents[f.new or ""] = b"".join(x for h in f.hunks for x in h.added)
+            modes[f.new or ""] = f.new_mode or "100644"
+            return
+        old = f.old or ""
+        if old not in state or state[old][0] in ("120000", "160000"):
+            raise _Conflict(f"{printable(old)} is not a file of the tree")
+        lines = lines_of(self.store.repo.blobs([state[old][1]])[state[old][1]])
+        shift, begin = 0, 0
+        for hunk in f.hunks:
+            placed = ladder.place(lines, hunk, begin, hunk.old_start - 1 + shift)
+            if isinstance(placed, ladder.NoPlace):
+                raise _Conflict(f"{path}, hunk {hunk.number}: {placed.why}")
+            lines[placed.at : placed.at + placed.count] = placed.new
+            shift = placed.at - (hunk.old_start - 1) + len(placed.new) - placed.count
+            begin = placed.at + len(placed.new)
+            hows.append(HunkHow(file=path, hunk=hunk.number, how=placed.how))
+            drift.update(placed.drift)
+            if not placed.function_kept:
+                moved.append(f"{path}, hunk {hunk.number} lands in another function")
+        if f.operation in ("delete", "rename"):
+            contents[old] = None
+        if f.operation == "delete":
+            if lines:
+                raise _Conflict(f"{path} has lines that the patch does not delete")
+            return
+        if f.operation in ("rename", "copy") and f.new in state:
+            raise _Conflict(f"{path} is there already")
+        contents[f.new or ""] = b"".join(lines)
+        modes[f.new or ""] = f.new_mode or state[old][0]
+
+
+def _starts(parsed: Parsed, landed: Sequence[Landing], reverse: bool) -> Mapping[tuple[int, int], tuple[int, int]]:
+    """Old and new start of every hunk of the files in which one moved, as the patch file writes them."""
+    offsets = {(w.file, w.hunk): w.offset for w in landed}
+    starts = {}
+    for number in {w.file for w in landed}:
+        grown = 0
+        for hunk in parsed.files[number].hunks:
+            new = hunk.new_start + offsets.get((number, hunk.number), 0)
+            old = new - grown + (hunk.old_count == 0) * -1 + (hunk.new_count == 0) * 1
+            grown += hunk.new_count - hunk.old_count
+            starts[(number, hunk.number)] = (new, old) if reverse else (old, new)
+    return starts

@@ -1,0 +1,45 @@
+"""Putting rewritten patches in place: proven first, then all of them or none, and the lock with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry.model import Row
+from opencoti_patches.carry.prove import prove
+from opencoti_patches.core.model import PatchName, Series, TreeId
+from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import fs
+from opencoti_patches.series import lock, order
+
+
+def put_in_place(
+    rows: Sequence[Row], series: Series, base: TreeId, store: Store, *, dry_run: bool, progress: Progress
+) -> list[Path]:
+    """Write the rows' new bytes over the patch files. The lock follows if there is one and the whole
+    series applies. Returns what was (or would be) written. Call with the store's lock held.
+
+    Errors: CouldNot ``not-proven``, ``disk``; then nothing is changed.
+    """
+    written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None}
+    if not written:
+        return []
+    aside = frozenset(r.name for r in rows if r.status in ("conflict", "blocked"))
+    plan = prove(series.entries, written, aside, series, base, store, progress=progress)
+    changes: dict[Path, bytes | None] = {e.path: written[e.name] for e in series.entries if e.name in written}
+    if not aside and (series.dir / order.LOCK_FILE).exists():
+        changes[series.dir / order.LOCK_FILE] = lock.write(_rewritten(series, written), plan)
+    if not dry_run:
+        fs.replace_all(changes, store.journal)
+    return list(changes)
+
+
+def _rewritten(series: Series, written: dict[PatchName, bytes]) -> Series:
+    entries = tuple(
+        order.entry_of(series.dir, e.name, written[e.name], strip=e.strip, reverse=e.reverse)
+        if e.name in written
+        else e
+        for e in series.entries
+    )
+    return Series(dir=series.dir, entries=entries, listed=series.listed)

@@ -1,0 +1,100 @@
+"""``regen``: drifted patches written anew by snapshot-diff."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from opencoti_patches.carry.model import Row
+from opencoti_patches.commands.common import Project, Run, complete_patch, example, open_project, options, within
+from opencoti_patches.core.model import PatchName
+from opencoti_patches.series import order
+
+
+@click.command(
+    epilog=example(
+        """
+opencoti-patches regen
+opencoti-patches regen 0034 --note bug-250
+opencoti-patches bootstrap --to 0033 WORK   # edit WORK, then:
+opencoti-patches regen 0034 --from WORK
+"""
+    )
+)
+@click.argument("names", metavar="[PATCH]...", nargs=-1, shell_complete=complete_patch)
+@click.option("--from", "folder", metavar="DIR", help="The patch becomes what was edited in DIR.")
+@click.option("--note", "tag", metavar="TAG", default="", help="A word for the note line, such as an issue.")
+@click.option("--accept-adapted", is_flag=True, help="Write patches whose content changed, too.")
+@click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
+@options()
+@click.pass_context
+def command(
+    ctx: click.Context,
+    run: Run,
+    names: tuple[str, ...],
+    folder: str | None,
+    tag: str,
+    accept_adapted: bool,
+    dry_run: bool,
+) -> None:
+    """Write drifted patches anew: the difference between the tree before a patch and that tree with its
+    change in it. Patches that apply cleanly stay as they are, to the byte.
+
+    The header keeps every line and gets one that says when and why. Four guards watch: content, loss,
+    clobber, place. A patch whose content would change is 'adapted', and is written with --accept-adapted
+    only. With --from, the patch becomes exactly what was edited in DIR.
+    """
+    from opencoti_patches.carry import from_folder
+    from opencoti_patches.carry.regen import regen
+    from opencoti_patches.carry.write import put_in_place
+    from opencoti_patches.report.carried import report
+    from opencoti_patches.tree.worktree import WorkTree
+
+    project = open_project(run)
+    config, store, progress = project.config, project.store, run.progress()
+    wanted = [order.find(project.series, n) for n in names]
+    if folder and len(wanted) != 1:
+        raise click.UsageError("--from needs the one PATCH that DIR is for")
+    with store.writing("regen", config.patches):
+        project = open_project_again(project)
+        rows: Sequence[Row]
+        if folder:
+            snapshot = from_folder.take(WorkTree(run.directory / folder, store))
+            row = from_folder.rewritten(
+                project.series, wanted[0], snapshot, project.base, store, project=config.name, tag=tag
+            )
+            rows = _among(project, row)
+        else:
+            snapshot = None
+            only = frozenset(wanted) if wanted else None
+            rows = regen(project.series, only, project.base, store, project=config.name, tag=tag, progress=progress)
+        refused = [r for r in rows if r.status == "adapted"] if not (accept_adapted or folder) else []
+        written: list[Path] = []
+        if not refused:
+            written = put_in_place(rows, project.series, project.base, store, dry_run=dry_run, progress=progress)
+    shown = [r for r in rows if not wanted or r.name in wanted]
+    run.answer(
+        report(
+            "regen",
+            shown,
+            written=[within(config, p) for p in written],
+            dry_run=dry_run,
+            refused=[r.name for r in refused],
+            new_files=snapshot.new_files if snapshot else (),
+            verbose=run.verbose,
+        ),
+        ctx,
+    )
+
+
+def _among(project: Project, row: Row) -> list[Row]:
+    """The rewritten patch among the others, which stay."""
+    return [row if e.name == row.name else Row(name=PatchName(e.name), status="kept") for e in project.series.entries]
+
+
+def open_project_again(project: Project) -> Project:
+    """The project with its series read under the lock."""
+    series = order.load(project.config.patches, project.config.strip)
+    return Project(config=project.config, store=project.store, base=project.base, series=series)

@@ -1,0 +1,90 @@
+"""The answer of ``regen``: a row a patch."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from opencoti_patches.carry.model import Carried, Row
+from opencoti_patches.core.model import Report, printable
+
+WIDTH = 80
+_SHOWN = 30  # lines of an interdiff
+
+
+def report(
+    command: str,
+    rows: Sequence[Row],
+    *,
+    written: Sequence[str],
+    dry_run: bool = False,
+    refused: Sequence[str] = (),
+    new_files: Sequence[str] = (),
+    verbose: bool = False,
+) -> Report:
+    """``written`` are paths relative to the project; ``refused`` the adapted patches that nobody
+    accepted, which keep everything from being written."""
+    ok = not refused and not any(r.status in ("conflict", "blocked") for r in rows)
+    text: list[str] = []
+    for r in rows:
+        if r.status != "kept" or r.reason or verbose:
+            text += _block(r, verbose)
+    if new_files:
+        text += _wrapped(f"new files taken in: {', '.join(map(printable, new_files))}", 0)
+    counts = Counter(r.status for r in rows)
+    order: tuple[Carried, ...] = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked")
+    summary = ", ".join(f"{counts[s]} {s}" for s in order if counts[s]) or "no patches"
+    if refused:
+        summary += ". Nothing was written: look at what was adapted, then run it again with --accept-adapted"
+    elif not written:
+        summary += ". Nothing to write"
+    elif dry_run:
+        summary += f". {len(written)} file{'s' * (len(written) > 1)} would be written"
+    else:
+        summary += f". Written: {', '.join(written[:3])}" + (
+            f" and {len(written) - 3} more" if len(written) > 3 else ""
+        )
+    text += _wrapped(summary + ".", 0)
+    data = {
+        "patches": [_row(r) for r in rows],
+        "written": [] if dry_run else list(written),
+        "dry_run": dry_run,
+        "needs_acceptance": list(refused),
+        "new_files": [printable(p) for p in new_files],
+    }
+    return Report(command=command, ok=ok, data=data, text=tuple(text), cases=tuple(r.name for r in rows))
+
+
+def _row(r: Row) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "name": printable(r.name),
+        "status": r.status,
+        "reason": r.reason,
+        "hunks": [{"file": h.file, "hunk": h.hunk, "how": h.how} for h in r.hunks],
+    }
+    return row | ({"interdiff": list(r.interdiff)} if r.interdiff else {})
+
+
+def _block(r: Row, verbose: bool) -> list[str]:
+    lines = _wrapped(f"{printable(r.name)}: {r.status}" + (f": {r.reason}" if r.reason else ""), 0)
+    if r.status != "renumbered" or verbose:
+        for h in r.hunks:
+            lines += _wrapped(f"{h.file}{f', hunk {h.hunk}' if h.hunk else ''}: {h.how}", 4)
+    if r.status == "adapted":
+        lines += [f"    {row}"[:WIDTH] for row in r.interdiff[:_SHOWN]]
+        if len(r.interdiff) > _SHOWN:
+            lines.append(f"    … {len(r.interdiff) - _SHOWN} more lines")
+    return lines
+
+
+def _wrapped(line: str, indent: int) -> list[str]:
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 4),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
