@@ -201,7 +201,7 @@ class _Walk:
         contents: dict[str, bytes | None],
         modes: dict[str, str],
         hows: list[HunkHow],
-        notes: list[str],
+        drift: Counter[ladder.Drift],
         moved: list[str],
     ) -> None:
         """One file of the patch into ``contents`` and ``modes``."""
