@@ -17,10 +17,9 @@ from typing import Any, Protocol
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Config, Source
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, printable
+from opencoti_patches.core.model import EMPTY_TREE, IndexEntry, TreeId, decode, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
-from opencoti_patches.doors.git import IndexEntry
 
 _RULES = 1  # raise it when the same source would give another tree than before
 
@@ -191,4 +190,4 @@ def _objects(store: Store) -> str | None:
 
 
 def _objects_file(store: Store) -> Path:
-    return store.repo.path / "opencoti-objects"
+    return store.objects / "opencoti-objects"

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Source
@@ -21,7 +22,9 @@ from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.model import TreeId, decode, encode, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
-from opencoti_patches.doors.git import NewFile
+
+if TYPE_CHECKING:
+    from opencoti_patches.doors.git import NewFile
 
 # A file changed within the clock's grain of the scan may keep its size and time: git's "racy" problem.
 _RACY_NS = 2_000_000_000
@@ -117,6 +120,8 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
 
 
 def _files(scanned: Scan, progress: Progress) -> Iterator[NewFile]:
+    from opencoti_patches.doors.git import NewFile  # walking a known folder needs no git
+
     total = len(scanned.rows)
     for done, row in enumerate(scanned.rows):
         progress.update(f"reading {scanned.root}", done, total, "files")

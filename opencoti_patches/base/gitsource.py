@@ -12,10 +12,9 @@ from urllib.parse import unquote, urlsplit
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import CouldNot, UsageError
-from opencoti_patches.core.model import EMPTY_TREE, CommitId, TreeId, decode, printable
+from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import net
-from opencoti_patches.doors.git import IndexEntry
 from opencoti_patches.doors.git.fetch import Access, Remote
 
 _PLAIN = ("100644", "100755", "120000")

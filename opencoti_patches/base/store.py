@@ -6,10 +6,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from opencoti_patches.doors import fs
-from opencoti_patches.doors.git import Repository
+
+if TYPE_CHECKING:
+    from opencoti_patches.doors.git import Repository
 
 
 class Store:
@@ -17,7 +21,7 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.repo = Repository(root / "objects.git")
+        self.objects = root / "objects.git"
         self.downloads = root / "downloads"  # one file a sha256
         self.bases = root / "bases"  # what a source's contents are, by its key
         self.listings = root / "listings"  # ls-tree of base trees, by tree id
@@ -26,6 +30,13 @@ class Store:
         self.saved = root / "saved"  # local edits that --force put aside
         self.scratch = root / "scratch"
         self.journal = root / "journal.json"
+
+    @cached_property
+    def repo(self) -> Repository:
+        """The bare repository that holds the objects."""
+        from opencoti_patches.doors.git import Repository  # a warm check asks git nothing
+
+        return Repository(self.objects)
 
     @classmethod
     def of(cls, project: Path) -> Store:

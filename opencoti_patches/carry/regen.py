@@ -16,10 +16,10 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, ladder, note
 from opencoti_patches.carry.compose import composed, renumbered
 from opencoti_patches.carry.model import HunkHow, Row
-from opencoti_patches.core.model import Entry, FilePatch, PatchName, Series, TreeId, printable
+from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
-from opencoti_patches.doors.git import IndexEntry, Landing, runs_of
+from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import lines_of

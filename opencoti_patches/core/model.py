@@ -6,7 +6,7 @@ byte name survives; ``printable`` makes one fit for a terminal or JSON.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NewType
@@ -19,6 +19,9 @@ CommitId = NewType("CommitId", str)
 
 PatchName = NewType("PatchName", str)
 """The name of a patch as its series entry has it, to the letter."""
+
+IndexEntry = tuple[str, str]
+"""A file as an index or a tree has it: (mode as six octal digits, blob id)."""
 
 EMPTY_TREE = TreeId("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
@@ -208,12 +211,16 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """A command's answer. ``data`` is the JSON body (schema, command and ok are added);
-    ``text`` the lines for people; both are made from the same facts."""
+    """A command's answer. ``data`` is the JSON body (schema, command and ok are added), or what makes
+    it where that costs something; ``text`` the lines for people; both are made from the same facts."""
 
     command: str
     ok: bool
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = field(default_factory=dict)
     text: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     cases: tuple[str, ...] = ()  # names of all that was judged, for JUnit
+
+    def body(self) -> Mapping[str, Any]:
+        """The JSON body."""
+        return self.data() if callable(self.data) else self.data

@@ -6,9 +6,7 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,6 +44,8 @@ def fsync_dir(folder: Path) -> None:
 
 def stage(target: Path, data: bytes, mode: int = 0o644, sync: bool = True) -> Path:
     """Write ``data`` to a temporary sibling of ``target``, ready to be renamed over it."""
+    import tempfile  # a warm check writes nothing
+
     fd, name = tempfile.mkstemp(prefix=TEMP_PREFIX, dir=target.parent)
     try:
         with os.fdopen(fd, "wb") as f:
@@ -86,6 +86,8 @@ def replace_all(changes: Mapping[Path, bytes | None], journal: Path) -> None:
     """
     if not changes:
         return
+    for folder in {target.parent for target in changes}:
+        sweep(folder)
     staged: dict[Path, Path] = {}
     try:
         with disk_errors("write the new patch files"):
@@ -94,17 +96,31 @@ def replace_all(changes: Mapping[Path, bytes | None], journal: Path) -> None:
                 if data is not None:
                     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
                     staged[target] = stage(target, data, mode)
-            plan = {
-                "renames": [[str(t), str(p)] for p, t in staged.items()],
-                "deletes": [str(p) for p, d in changes.items() if d is None],
-            }
+        plan = {
+            "renames": [[str(t), str(p)] for p, t in staged.items()],
+            "deletes": [str(p) for p, d in changes.items() if d is None],
+        }
+        with uninterrupted():
             write(journal, json.dumps(plan).encode())
+            recover(journal)
     except BaseException:
-        for temp in staged.values():
-            with contextlib.suppress(OSError):
-                temp.unlink()
+        if not journal.exists():  # else it is decided, and the next run finishes it
+            for temp in staged.values():
+                with contextlib.suppress(OSError):
+                    temp.unlink()
         raise
-    recover(journal)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let an interrupt wait for the end of a few renames."""
+    import signal
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def recover(journal: Path) -> bool:
@@ -134,6 +150,8 @@ def recover(journal: Path) -> bool:
 
 def sweep(folder: Path) -> None:
     """Remove staged siblings that a killed run left in ``folder``. Call with the lock held."""
+    import shutil
+
     for item in folder.glob(TEMP_PREFIX + "*"):
         with contextlib.suppress(OSError):
             shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink()
@@ -169,14 +187,52 @@ def lock(path: Path, command: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def scratch(parent: Path, prefix: str = "scratch-") -> Iterator[Path]:
-    """A folder of our own in ``parent``, gone afterwards."""
+    """A folder of our own in ``parent``, gone afterwards. One that a killed run left there under the same
+    prefix goes first: its owner holds a lock on it, which the kernel drops when the owner dies."""
+    import shutil
+
     with disk_errors(f"make a folder in {parent}"):
         parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        folder, held = _own_folder(parent, prefix)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def _own_folder(parent: Path, prefix: str) -> tuple[Path, int]:
+    """Make a folder and hold it, after removing those that nobody holds any more."""
+    import fcntl
+    import shutil
+    import tempfile
+
+    def hold(fd: int, how: int) -> bool:
+        try:
+            fcntl.flock(fd, how)
+        except OSError:  # held by another, or a file system without locks: then nothing is swept
+            return False
+        return True
+
+    top = os.open(parent, os.O_RDONLY)  # held while a folder is made, so that none is seen before it is held
+    try:
+        if hold(top, fcntl.LOCK_EX):
+            for item in parent.glob(f"{prefix}*"):
+                if not item.is_dir() or item.is_symlink():
+                    continue
+                with contextlib.suppress(OSError):
+                    fd = os.open(item, os.O_RDONLY)
+                    try:
+                        if hold(fd, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                            shutil.rmtree(item, ignore_errors=True)
+                    finally:
+                        os.close(fd)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        held = os.open(folder, os.O_RDONLY)
+        hold(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return folder, held
+    finally:
+        os.close(top)
 
 
 def inside(root: Path, relative: str) -> Path:

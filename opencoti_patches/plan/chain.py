@@ -7,7 +7,6 @@ next check goes on from the longest known beginning: cost grows with the changed
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -15,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opencoti_patches.core.model import Entry, PatchName, Place, Problem, TreeId, Verdict
+from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Place, Problem, TreeId, Verdict
 from opencoti_patches.doors import fs
-from opencoti_patches.doors.git import IndexEntry, stamp
+from opencoti_patches.doors.git import stamp
 
-_VERSION = "1"  # of the meaning of a record; another one reads none of the old
+_VERSION = "2"  # of the meaning of a record; another one reads none of the old
 Changes = dict[str, IndexEntry | None]
 """Files that differ from the base: their entry now, None where they are gone."""
 
@@ -87,13 +86,24 @@ class Records:
             "count": count,
             "from": begin,
             "tree": tree,
-            "verdicts": [dataclasses.asdict(v) for v in verdicts],
+            "verdicts": [_row(v) for v in verdicts],
             "changes": changes,
         }
         fs.write(self._path(self._chain[count]), json.dumps(doc).encode(), sync=False)
 
 
-def _verdict(raw: Mapping[str, Any]) -> Verdict:
+def _row(v: Verdict) -> Any:
+    """A verdict as a record keeps it; most are clean, and those are short."""
+    if v == Verdict(name=v.name, status="clean", files=v.files):
+        return [v.name, *v.files]
+    import dataclasses
+
+    return dataclasses.asdict(v)
+
+
+def _verdict(raw: Any) -> Verdict:
+    if isinstance(raw, list):
+        return Verdict(name=raw[0], status="clean", files=tuple(raw[1:]))
     row = dict(raw)
     row["places"] = tuple(Place(**p) for p in row["places"])
     row["problems"] = tuple(Problem(**{**p, "diff": tuple(p["diff"])}) for p in row["problems"])

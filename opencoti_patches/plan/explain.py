@@ -97,7 +97,9 @@ class Explainer:
             if above is not None:
                 found.append(self._problem(f, "exists", f"{printable(above)} is a file, so nothing can be below it"))
             elif below is not None:
-                found.append(self._problem(f, "exists", f"{printable(f.new or '')} is a folder: it has {printable(below)}"))
+                found.append(
+                    self._problem(f, "exists", f"{printable(f.new or '')} is a folder: it has {printable(below)}")
+                )
         return found
 
     # -- files -------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
-from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, encode
-from opencoti_patches.doors.git import IndexEntry
+from opencoti_patches.core.model import EMPTY_TREE, IndexEntry, TreeId, decode, encode
 
 
 class Listing:

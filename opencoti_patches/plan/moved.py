@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from opencoti_patches.core.model import FilePatch, Problem
-from opencoti_patches.doors.git import IndexEntry, Landing, Repository
+from opencoti_patches.core.model import FilePatch, IndexEntry, Problem
+from opencoti_patches.doors.git import Landing, Repository
 from opencoti_patches.plan.places import warnings
 from opencoti_patches.plan.replay import Replay, put
 from opencoti_patches.series.parse import Parsed

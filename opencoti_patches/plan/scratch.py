@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
-from opencoti_patches.core.model import Entry, TreeId
-from opencoti_patches.doors.git import Applied, IndexEntry, Landing, Repository
+from opencoti_patches.core.model import Entry, IndexEntry, TreeId
+from opencoti_patches.doors.git import Applied, Landing, Repository
 from opencoti_patches.plan.chain import Changes
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.series.parse import Parsed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,14 +73,14 @@ def report(
     )
     text: list[str] = []
     findings: list[Finding] = []
+    hints: dict[PatchName, str] = {}
     before: PatchName | None = None
-    rows = []
     for v in plan.verdicts:
-        hint = "" if v.status == "clean" else advice(v, before)
-        rows.append(_row(v, hint))
+        if v.status != "clean":
+            hints[v.name] = advice(v, before)
+            findings += _findings(v, where, hints[v.name], no_offset)
         if v.status != "clean" or verbose:
-            text += _block(v, hint, verbose)
-        findings += _findings(v, where, hint, no_offset)
+            text += _block(v, hints.get(v.name, ""), verbose)
         before = v.name
     for line in stale:
         findings.append(
@@ -97,7 +96,11 @@ def report(
     if not series.listed:
         text.append("note: no series file; patches are taken in order of number, then name")
     text += _wrapped(_summary(plan, label, no_offset), 0)
-    data = {"base": {"tree": plan.base}, "tip": {"tree": plan.tip}, "patches": rows, "stale": list(stale)}
+
+    def data() -> dict[str, Any]:
+        rows = [_row(v, hints.get(v.name, "")) for v in plan.verdicts]
+        return {"base": {"tree": plan.base}, "tip": {"tree": plan.tip}, "patches": rows, "stale": list(stale)}
+
     return Report(
         command="check",
         ok=ok,
@@ -192,6 +195,10 @@ def _where(p: Problem) -> str:
 
 
 def _wrapped(line: str, indent: int) -> list[str]:
+    if len(line) + indent <= WIDTH:
+        return [" " * indent + line]
+    import textwrap
+
     return textwrap.wrap(
         line,
         WIDTH,

@@ -14,7 +14,7 @@ def render(report: Report, form: str, *, quiet: bool = False) -> str:
         import json
 
         return json.dumps(
-            {"schema": SCHEMA, "command": report.command, "ok": report.ok, **report.data}, ensure_ascii=False
+            {"schema": SCHEMA, "command": report.command, "ok": report.ok, **report.body()}, ensure_ascii=False
         )
     if form == "text":
         return "\n".join(report.text)

@@ -96,7 +96,9 @@ def _data(state: State) -> dict[str, Any]:
 def _base(state: State) -> str:
     labels = ", ".join(printable(s.label + (f", upstream {s.upstream}" if s.upstream else "")) for s in state.sources)
     if state.base is None:
-        return f"{labels}: not in the store yet; run 'opencoti-patches bootstrap'"
+        # a folder may have been taken, and changed since
+        word = "as it is now" if any(s.kind == "directory" for s in state.sources) else "yet"
+        return f"{labels}: not in the store {word}; run 'opencoti-patches bootstrap'"
     return f"{labels}: tree {state.base[:12]}, in the store"
 
 

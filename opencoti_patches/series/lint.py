@@ -59,7 +59,7 @@ def read(folder: Path, strip: int, where: Path) -> Reading:
         elif found is not None:
             rule, message, hint = found
             troubles.append(_finding(where / order.SERIES_FILE, number, rule, message, hint=hint))
-        off.update(raw.partition("#")[2].split())
+        off.update(word.strip("#.,:;()'\"") for word in raw.partition("#")[2].split())
     series = Series(dir=folder, entries=tuple(entries), listed=True)
     return Reading(series=series, lines=lines, troubles=tuple(troubles), files=files, off=frozenset(off))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,9 +110,12 @@ def _entry(folder: Path, line: Line, strip: int) -> Entry:
             "patches live in the patches folder",
         )
     try:
-        with path.open("rb") as f:
-            raw = f.read()
-            st = path.stat()
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            st = os.fstat(fd)
+            raw = b"".join(iter(lambda: os.read(fd, max(st.st_size + 1, 4096)), b""))
+        finally:
+            os.close(fd)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise UsageError(
             "missing-patch",
@@ -201,6 +204,8 @@ def without(text: str, name: str) -> str:
 
 def quoted_name(name: str) -> str:
     """A name as a series file takes it. Errors: UsageError ``bad-name`` for white space or ``#``."""
+    import shlex
+
     if shlex.split(name.replace("'", "").replace('"', ""), comments=True) != [name]:
         raise UsageError("bad-name", f"a patch cannot be called {name!r}", "use letters, digits, '-', '_' and '.'")
     return name

@@ -36,8 +36,9 @@ def what_and_why(header: bytes) -> tuple[str, str]:
             subject = titled[1].strip()
             lines.remove(titled.string)
         else:
-            subject = next((line for line in lines if line and not _ABOUT.match(line)), "")
-            lines = lines[lines.index(subject) + 1 :]
+            at = next((i for i, line in enumerate(lines) if line and not _ABOUT.match(line)), len(lines))
+            subject = "".join(lines[at : at + 1])
+            lines = lines[at + 1 :]
         if "---" in lines:  # below it stands a diffstat
             lines = lines[: lines.index("---")]
     why = next((line for line in lines if line.strip(".-=*# ") and not _ABOUT.match(line)), "")

@@ -22,9 +22,9 @@ from typing import Any
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import FILE_NAME, Config
 from opencoti_patches.core.errors import Refused, UsageError
-from opencoti_patches.core.model import TreeId, printable
+from opencoti_patches.core.model import IndexEntry, TreeId, printable
 from opencoti_patches.doors import fs
-from opencoti_patches.doors.git import IndexEntry, WorkFolder
+from opencoti_patches.doors.git import WorkFolder
 
 _STAGE = ".opencoti-stage"
 _SHOWN = 5  # edited files named in a refusal

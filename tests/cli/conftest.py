@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 CONFIG = 'schema = 1\nname = "small"\n\n[[base.source]]\nkind = "directory"\npath = "base"\n'
+LONG_AGO = 1_600_000_000  # a file that changed just now is read again by the next run
 HEADER = "Say what it does\n\nAnd why it does that.\n\n"
 
 
@@ -110,7 +111,7 @@ def project(sandbox: Sandbox) -> Project:
         (sandbox.root / "base").mkdir()
         (sandbox.root / "patches").mkdir()
         for path, content in files.items():
-            sandbox.write(f"base/{path}", content)
+            os.utime(sandbox.write(f"base/{path}", content), (LONG_AGO, LONG_AGO))
         for name, content in patches.items():
             sandbox.write(f"patches/{name}", content)
         if series is not None:

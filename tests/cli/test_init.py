@@ -96,7 +96,9 @@ def test_patches_without_a_series_file_stay_without(sandbox: Sandbox) -> None:
 
 
 def test_a_series_file_is_kept(project: Project, diff: Diff) -> None:
-    made = project({}, {"b.patch": diff("b", "", "b\n"), "a.patch": diff("a", "", "a\n")}, series="b.patch # why\na.patch\n")
+    made = project(
+        {}, {"b.patch": diff("b", "", "b\n"), "a.patch": diff("a", "", "a\n")}, series="b.patch # why\na.patch\n"
+    )
     (made.root / "opencoti.toml").unlink()
     ran = made("init", "--json")
     assert ran.json["written"] == ["opencoti.toml", ".gitignore"]

@@ -189,6 +189,26 @@ def test_apply_fresh_and_again(project: Project) -> None:
     assert (back["from"], back["to"], back["written"], back["kept"]) == (fresh["tree"], None, ["f.txt"], 1)
 
 
+def test_regen_of_an_offset(project: Project) -> None:
+    folder = project({"0001-ten.patch": MOVED, "0002-twenty.patch": CLEAN})
+    tried = ask("-C", folder, "regen", "--json", "--dry-run", code=0)
+    assert (tried["dry_run"], tried["written"]) == (True, [])
+    done = ask("-C", folder, "regen", "--json", code=0)
+    assert done["patches"] == tried["patches"]
+    assert [(row["name"], row["status"]) for row in done["patches"]] == [
+        ("0001-ten.patch", "renumbered"),
+        ("0002-twenty.patch", "kept"),
+    ]
+    assert done["written"] == ["patches/0001-ten.patch"]
+    assert ask("-C", folder, "check", "--json", "--no-offset", code=0)["ok"] is True
+
+
+def test_regen_of_a_conflict(project: Project) -> None:
+    document = ask("-C", project({"0001-root.patch": FAILED}), "regen", "--json", code=1)
+    assert [(row["name"], row["status"]) for row in document["patches"]] == [("0001-root.patch", "conflict")]
+    assert document["written"] == []
+
+
 # -- the schema itself ------------------------------------------------------------------------
 
 GOOD: dict[str, Any] = {

@@ -57,7 +57,9 @@ def test_counts_are_gits(name: str, reverse: bool, tmp_path: Path) -> None:
 
 
 def test_list(project: Project, diff: Diff) -> None:
-    edit = diff("src/a.c", "a\nb\nc\n", "a\nB\nB2\nc\n") + "diff --git a/x.sh b/x.sh\nold mode 100644\nnew mode 100755\n"
+    edit = (
+        diff("src/a.c", "a\nb\nc\n", "a\nB\nB2\nc\n") + "diff --git a/x.sh b/x.sh\nold mode 100644\nnew mode 100755\n"
+    )
     made = project(
         {},
         {"0001-edit.patch": edit, "0002-undo.patch": diff("n", "", "n\n" * 12), "0003.diff": ODD["binary"]},
@@ -152,7 +154,9 @@ def test_show_raw_and_json_do_not_go_together(project: Project) -> None:
     assert (made("show", "x", "--raw", "--json").code, made("show").code) == (2, 2)
 
 
-@pytest.mark.parametrize("wanted", ["0034", "34", "0034-pinned.patch", "patches/0034-pinned.patch", "pinned", "PINNED", "0034-pin"])
+@pytest.mark.parametrize(
+    "wanted", ["0034", "34", "0034-pinned.patch", "patches/0034-pinned.patch", "pinned", "PINNED", "0034-pin"]
+)
 def test_a_patch_by_any_of_its_names(project: Project, diff: Diff, wanted: str) -> None:
     names = ("0033-cpy.patch", "0034-pinned.patch", "0340-last.patch")
     made = project({}, {n: diff("x", "", f"{n}\n") for n in names})

@@ -230,3 +230,13 @@ def test_a_moved_tree_of_old_files_is_trusted_again(folder: Path, store: Store) 
     os.utime(folder / "a", (4e9, 4e9))  # a date in the future is as good as one in the past
     ensure_base(project, store, progress=Silent())
     assert base_if_ready(project, store) == tree
+
+
+def test_what_a_killed_import_left_is_swept(folder: Path, store: Store) -> None:
+    pack = store.open().repo.path / "objects" / "pack"
+    old, young = pack / "tmp_pack_old", pack / "tmp_pack_young"
+    old.touch()
+    young.touch()
+    os.utime(old, (time.time() - 7200,) * 2)
+    taken(store, folder)
+    assert not old.exists() and young.exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import configparser
 import hashlib
 import io
 import json
@@ -92,9 +93,22 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield served
 
 
-def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+PYTHON = sys.executable
+
+
+def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, *, real: bool = False) -> None:
+    """Set pip up. ``real`` asks pip itself, which takes seconds; otherwise a script says what pip would."""
     (tmp_path / "pip.conf").write_text(text)
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setattr(sys, "executable", PYTHON)
+    if not real:
+        parsed = configparser.RawConfigParser()
+        parsed.read_string(text)
+        rows = [f"{section}.{key}={value!r}\n" for section in parsed.sections() for key, value in parsed.items(section)]
+        (tmp_path / "said").write_text("".join(rows))
+        (tmp_path / "python").write_text(f'#!/bin/sh\n[ "$*" = "-m pip config list" ] && cat "{tmp_path}/said"\n')
+        (tmp_path / "python").chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
 
 
 @pytest.fixture
@@ -243,7 +257,9 @@ def test_find_links_without_an_index(
     site.files["/links/"] = ("text/html", page)
     site.files["/links/a_pkg-1.1.tar.gz"] = ("application/gzip", VERSIONS["1.1"])
     place = {"folder": "~/wheels", "page": str(tmp_path / "links.html"), "url": f"{site.url}/links/"}[kind]
-    configure(tmp_path, monkeypatch, f"[global]\nno-index = true\nfind-links =\n    {tmp_path}/none\n    {place}\n")
+    configure(
+        tmp_path, monkeypatch, f"[global]\nno-index = true\nfind-links =\n    {tmp_path}/none\n    {place}\n", real=True
+    )
     assert contents(store, of()) == ["src/f.c"]
     assert not any("simple" in path for _, path, _ in site.asked)
 
@@ -263,7 +279,7 @@ def test_a_private_index(site: Site, store: Store, tmp_path: Path, monkeypatch: 
     error = failure(store, of())
     assert "401" in error.message
     login = site.url.replace("//", "//me:s3cret@")
-    configure(tmp_path, monkeypatch, f"[global]\nindex-url = {login}/simple\n")
+    configure(tmp_path, monkeypatch, f"[global]\nindex-url = {login}/simple\n", real=True)
     assert contents(store, of()) == ["src/f.c"]
     assert "s3cret" not in (e := failure(store, of("9"))).message + e.hint
 
@@ -274,6 +290,7 @@ def test_the_environment_wins(site: Site, store: Store, tmp_path: Path, monkeypa
         tmp_path,
         monkeypatch,
         "[global]\nindex-url = http://127.0.0.1:1/a\n[install]\nindex-url = http://127.0.0.1:1/b\n",
+        real=True,
     )
     monkeypatch.setenv("PIP_INDEX_URL", f"{site.url}/simple")
     assert contents(store, of()) == ["src/f.c"]
@@ -338,7 +355,7 @@ def test_nothing_heavy_until_it_is_needed() -> None:
         "import sys, opencoti_patches.base.bootstrap, opencoti_patches.base.directory\n"
         "print([m for m in ('unearth', 'httpx2', 'tarfile', 'zipfile', 'ssl', 'git', 'packaging') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

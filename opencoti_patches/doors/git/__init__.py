@@ -1,17 +1,38 @@
 """The door to git, and the only one. Every call runs under a scrubbed environment: no user or system
 configuration, no attributes, no ``GIT_*`` from outside, no repository found by walking up. Fetching is
 the one exception: it keeps the user's configuration (credentials, proxies, insteadOf).
+
+Names come from the modules below when they are first used: a warm ``check`` runs no git, and should not
+pay for the code that would.
 """
 
-from opencoti_patches.doors.git.apply import Applied, Landing, apply_check, apply_reject, runs_of
-from opencoti_patches.doors.git.call import stamp
-from opencoti_patches.doors.git.publish import publish
-from opencoti_patches.doors.git.repository import IndexEntry, NewFile, Repository
-from opencoti_patches.doors.git.worktree import WorkFolder
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opencoti_patches.doors.git.apply import Applied, Landing, apply_check, apply_reject, runs_of
+    from opencoti_patches.doors.git.program import stamp
+    from opencoti_patches.doors.git.publishing import publish
+    from opencoti_patches.doors.git.repository import NewFile, Repository
+    from opencoti_patches.doors.git.worktree import WorkFolder
+
+_WHERE = {
+    "Applied": "apply",
+    "Landing": "apply",
+    "NewFile": "repository",
+    "Repository": "repository",
+    "WorkFolder": "worktree",
+    "apply_check": "apply",
+    "apply_reject": "apply",
+    "publish": "publishing",
+    "runs_of": "apply",
+    "stamp": "program",
+}
 
 __all__ = [
     "Applied",
-    "IndexEntry",
     "Landing",
     "NewFile",
     "Repository",
@@ -22,3 +43,9 @@ __all__ = [
     "runs_of",
     "stamp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)

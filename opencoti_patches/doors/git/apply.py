@@ -55,24 +55,25 @@ def read_apply(done: proc.Done, reverse: bool = False) -> Applied:
     patches: list[tuple[Landing, ...]] = []
     current: list[Landing] = []
     errors: list[str] = []
-    file, applying = -1, False
+    file, applied = -1, 0
 
     def landed() -> tuple[Landing, ...]:
         return tuple(Landing(file - w.file, w.hunk, w.line, -w.offset) for w in current) if reverse else tuple(current)
 
     for line in done.err.split(b"\n"):
         if line.startswith(b"Checking patch "):
-            if applying:
+            if applied:
                 patches.append(landed())
-                current, file, applying = [], -1, False
+                current, file, applied = [], -1, 0
             file += 1
         elif line.startswith(b"Applied patch "):
-            applying = True
+            applied += 1
         elif m := _HUNK_LANDED.fullmatch(line):
             current.append(Landing(file, int(m[1]), int(m[2]), int(m[3])))
         elif line.startswith((b"error: ", b"fatal: ")):
             errors.append(decode(line.split(b": ", 1)[1]))
-    if (done.code == 0 and file >= 0) or (applying and not errors):  # an error while it writes is a no, too
+    # the last one may be cut short by an error while git writes: then not every file is said to be applied
+    if file >= 0 and (done.code == 0 or applied == file + 1):
         patches.append(landed())
     return Applied(done.code == 0, tuple(patches), tuple(errors))
 

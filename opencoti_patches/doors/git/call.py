@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,16 +20,6 @@ SAFE = (
     "-c", "safe.directory=*",  # the store may be another user's, read in CI
     "-c", "protocol.file.allow=always",
 )  # fmt: skip
-
-
-def stamp() -> str:
-    """A text that changes when the git program does; costs no process."""
-    path = shutil.which("git")
-    if path is None:
-        raise CouldNot("no-tool", "git is not installed", "install git 2.30 or newer")
-    real = os.path.realpath(path)
-    st = os.stat(real)
-    return f"{real} {st.st_size} {st.st_mtime_ns}"
 
 
 def environment(**extra: str) -> dict[str, str]:

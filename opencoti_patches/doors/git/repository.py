@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
-from opencoti_patches.core.model import EMPTY_TREE, CommitId, TreeId, decode, encode
+from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, encode
 from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.apply import Applied, arguments, read_apply
 from opencoti_patches.doors.git.call import SAFE, call, environment, must
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
 _RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -crlf\n"
-
-IndexEntry = tuple[str, str]
-"""(mode as six octal digits, blob id)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,6 +188,7 @@ class Repository:
 
         What ``files`` raises ends the import and goes on up. Errors: CouldNot ``git``.
         """
+        self._sweep()
         ref = f"refs/opencoti/scratch-{os.getpid()}".encode()
 
         def stream() -> Iterator[bytes]:
@@ -204,6 +204,13 @@ class Repository:
 
         row = self.fast_import(stream())
         return TreeId(row.split(b" ")[2].split(b"\t")[0].decode()) if row.startswith(b"040000") else EMPTY_TREE
+
+    def _sweep(self) -> None:
+        """Remove what an import left that was killed an hour ago or more; a younger one may be at work."""
+        for left in (*(self.path / "objects" / "pack").glob("tmp_*"), *self.path.glob("fast_import_crash_*")):
+            with contextlib.suppress(OSError):
+                if left.stat().st_mtime < time.time() - 3600:
+                    left.unlink()
 
     def hash_blobs(self, contents: Sequence[bytes]) -> list[str]:
         """Store blobs, raw; their ids in order."""

@@ -1,0 +1,44 @@
+# Every target is one call of the tool or of the test runner; docs/ says when to use which.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: setup check strict test slow lint format bench clean
+
+$(BIN)/opencoti-patches: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+setup: $(BIN)/opencoti-patches
+
+# The main job: fetch the base, prove that the series applies strictly on the real llama.cpp.
+check: setup
+	$(BIN)/opencoti-patches check
+
+strict: setup
+	$(BIN)/opencoti-patches check --no-offset --locked
+
+test: setup
+	$(BIN)/python -m pytest
+
+# The same tests with many more examples of each property, and those that need the network.
+slow: setup
+	OPENCOTI_EXAMPLES=2000 $(BIN)/python -m pytest --durations=20
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/opencoti-patches lint
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) .opencoti tree

@@ -1,0 +1,123 @@
+"""Asking git about a series, in order, in as few processes as can be.
+
+One call takes a whole run of patches on a scratch index. Where git says no, its own messages tell which
+patch it was: those before it go in, it is put aside and explained, and the rest is judged without it, so
+one bad patch hides none of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.core.model import Entry, Place, Plan, TreeId, Verdict, printable
+from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors.git import Landing, runs_of
+from opencoti_patches.plan.chain import Known, Records
+from opencoti_patches.plan.listing import Listing
+from opencoti_patches.plan.scratch import Scratch, touched
+from opencoti_patches.series.parse import Parsed, parse
+
+_SEGMENT = 64  # patches between two records: what an edit in the middle costs at most
+
+
+class Judge:
+    """One judgement of the end of a series that no record covers."""
+
+    def __init__(self, entries: Sequence[Entry], base: TreeId, store: Store, known: Known, folder: Path) -> None:
+        self.entries = entries
+        self.base = base
+        self.store = store
+        self.folder = folder
+        self.verdicts = list(known.verdicts)
+        self.parsed = {e.name: parse(e.raw, e.strip, e.reverse) for e in entries[known.count :]}
+        listing = Listing.of(base, store.listings)
+        self.scratch = Scratch(store.repo, base, listing, folder, known.changes, touched(self.parsed.values()))
+
+    def run(self, records: Records, progress: Progress) -> Plan:
+        """Judge to the end, a record a segment."""
+        tip: TreeId | None = None
+        while len(self.verdicts) < len(self.entries):
+            begin = len(self.verdicts)
+            segment = self.entries[begin : begin + _SEGMENT - begin % _SEGMENT]
+            self._segment(segment, progress)
+            changes = self.scratch.changes()
+            last = len(self.verdicts) == len(self.entries)
+            if last and all(v.applied for v in self.verdicts):
+                tip = self.store.repo.tree_with(self.base, changes)
+            if not any(map(_edited, segment)):
+                records.save(begin, self.verdicts[begin:], changes, tip)
+        return Plan(base=self.base, tip=tip, verdicts=tuple(self.verdicts))
+
+    def _segment(self, segment: Sequence[Entry], progress: Progress) -> None:
+        start = dict(self.scratch.state())
+        landings: list[tuple[Entry, tuple[Landing, ...]]] = []
+        for run in runs_of(segment):
+            rest = list(run)
+            while rest:
+                progress.update("checking patches", len(self.verdicts), len(self.entries), "patches")
+                taken, refused = self.scratch.take(rest)
+                for entry, landed in zip(rest, taken, strict=False):
+                    landings.append((entry, landed))
+                    self.verdicts.append(self._passed(entry, landed))
+                rest = rest[len(taken) :]
+                if refused is not None and rest:
+                    self.verdicts.append(self._failed(rest.pop(0), refused))
+        if any(landed for _, landed in landings):
+            self._warn(start, landings, len(self.verdicts) - len(segment))
+
+    def _passed(self, entry: Entry, landed: tuple[Landing, ...]) -> Verdict:
+        files = self.parsed[entry.name].files
+        places = tuple(
+            Place(
+                file=printable(files[w.file].path) if w.file < len(files) else "?",
+                hunk=w.hunk,
+                line=w.line,
+                offset=w.offset,
+            )
+            for w in landed
+        )
+        return Verdict(
+            name=entry.name,
+            status="offset" if places else "clean",
+            cause="offset" if places else None,
+            files=tuple(printable(f.path) for f in files),
+            places=places,
+            without=tuple(v.name for v in self.verdicts if not v.applied),
+        )
+
+    def _failed(self, entry: Entry, errors: tuple[str, ...]) -> Verdict:
+        from opencoti_patches.plan.diagnose import diagnose
+
+        earlier = {v.name for v in self.verdicts if not v.applied}
+        failed = [(e, self._parsed_of(e)) for e in self.entries[: len(self.verdicts)] if e.name in earlier]
+        return diagnose(
+            entry, self.parsed[entry.name], errors, self.scratch, failed, self.entries[: len(self.verdicts)]
+        )
+
+    def _parsed_of(self, entry: Entry) -> Parsed:
+        return self.parsed.get(entry.name) or parse(entry.raw, entry.strip, entry.reverse)
+
+    def _warn(
+        self, start: dict[str, tuple[str, str]], landings: Sequence[tuple[Entry, tuple[Landing, ...]]], begin: int
+    ) -> None:
+        """Look at every hunk that moved, in the file as it was just before it."""
+        from opencoti_patches.plan.moved import moved_warnings
+
+        patches = [(self.parsed[e.name], landed) for e, landed in landings]
+        found = moved_warnings(patches, start, self.store.repo)
+        warned = {entry.name: problems for (entry, _), problems in zip(landings, found, strict=True) if problems}
+        for i in range(begin, len(self.verdicts)):
+            if problems := warned.get(self.verdicts[i].name):
+                self.verdicts[i] = replace(self.verdicts[i], problems=problems)
+
+
+def _edited(entry: Entry) -> bool:
+    """Whether the file changed since its bytes were read: then git may have judged others."""
+    try:
+        st = entry.path.stat()
+    except OSError:
+        return True
+    return (st.st_mtime_ns, st.st_size) != entry.stamp

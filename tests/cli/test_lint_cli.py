@@ -1,0 +1,73 @@
+"""``lint`` from the command line: its exit code and its five forms."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cli.conftest import Diff, Project, Sandbox
+
+
+def _project(project: Project, diff: Diff) -> Sandbox:
+    patches = {"0001-good.patch": diff("a", "", "a\n"), "0002-space.patch": diff("b", "", "b\nb \n")}
+    return project({}, patches)
+
+
+def test_text(project: Project, diff: Diff) -> None:
+    made = _project(project, diff)
+    ran = made("lint")
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out == (
+        "patches/0002-space.patch:11: error: an added line of b ends in white space (trailing-space)\n"
+        "2 patches: 1 error\n"
+    )
+    line = (made.root / "patches/0002-space.patch").read_text().splitlines()[10]
+    assert line == "+b "
+    assert not (made.root / ".opencoti").exists()
+
+
+def test_nothing_found(project: Project, diff: Diff) -> None:
+    made = project({}, {"0001-good.patch": diff("a", "", "a\n")})
+    assert (made("lint").code, made("lint").out) == (0, "1 patch: no findings\n")
+
+
+def test_a_warning_is_a_no_only_when_asked(project: Project, diff: Diff) -> None:
+    made = project({}, {"0001-x.patch": diff("a", "", "a\n") + "-- \n2.39"})
+    ran = made("lint", "--json")
+    assert (ran.code, ran.json["ok"], ran.json["errors"], ran.json["warnings"]) == (0, True, 0, 1)
+    strict = made("lint", "--strict", "--json")
+    assert (strict.code, strict.json["ok"]) == (1, False)
+
+
+def test_a_missing_file_does_not_end_it(project: Project, diff: Diff) -> None:
+    made = _project(project, diff)
+    made.write("patches/series", "0001-good.patch\n0009-gone.patch\n0002-space.patch\n")
+    told = made("lint", "--json")
+    assert told.code == 1
+    assert [(f["path"], f["line"], f["rule"]) for f in told.json["findings"]] == [
+        ("patches/0002-space.patch", 11, "trailing-space"),
+        ("patches/series", 2, "missing-file"),
+    ]
+    assert told.json["patches"] == 2
+
+
+def test_forms_for_ci(project: Project, diff: Diff) -> None:
+    made = _project(project, diff)
+    github = made("lint", "--format", "github")
+    assert github.code == 1
+    assert github.out.startswith("::error file=patches/0002-space.patch,line=11,title=trailing-space::")
+    suite = ET.fromstring(made("lint", "--format", "junit").raw)
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    (result,) = json.loads(made("lint", "--format", "sarif").raw)["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert (result["ruleId"], place["artifactLocation"]["uri"]) == ("trailing-space", "patches/0002-space.patch")
+    assert place["region"]["startLine"] == 11
+
+
+def test_configuration_errors_come_first(project: Project) -> None:
+    made = project({}, {}, config='schema = 1\nnmae = "x"\n')
+    ran = made("lint", "--json")
+    assert (ran.code, ran.json["error"]["code"]) == (2, "unknown-key")
+    assert ran.json["error"]["hint"] == "did you mean 'name'?"
