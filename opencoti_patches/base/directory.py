@@ -129,8 +129,8 @@ def _files(scanned: Scan, progress: Progress) -> Iterator[NewFile]:
         mode, size = map(int, facts.split(" ")[:2])
         full = os.path.join(os.fsencode(scanned.root), encode(path))
         if stat.S_ISLNK(mode):
-            with fs.disk_errors(f"read {printable(decode(full))}"):
-                target = os.readlink(full)
+            with fs.disk_errors("read a link of the base"):
+                target = os.fsencode(os.readlink(os.fsdecode(full)))
             yield NewFile(path=path, mode="120000", size=len(target), chunks=(target,))
         else:
             kind = "100755" if mode & stat.S_IXUSR else "100644"
@@ -139,12 +139,14 @@ def _files(scanned: Scan, progress: Progress) -> Iterator[NewFile]:
 
 
 def _contents(path: bytes, size: int) -> Iterator[bytes]:
-    left, name = size, printable(decode(path))
-    with fs.disk_errors(f"read {name}"), open(path, "rb", buffering=0) as f:
+    left = size
+    with fs.disk_errors("read a file of the base"), open(os.fsdecode(path), "rb", buffering=0) as f:
         while chunk := f.read(_CHUNK):
             left -= len(chunk)
             if left < 0:
                 break
             yield chunk
     if left:
-        raise CouldNot("changed", f"{name} changed while it was read", "run it again when it is at rest")
+        raise CouldNot(
+            "changed", f"{printable(decode(path))} changed while it was read", "run it again when it is at rest"
+        )

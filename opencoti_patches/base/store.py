@@ -42,7 +42,7 @@ class Store:
     def of(cls, project: Path) -> Store:
         """The project's store; ``OPENCOTI_STORE`` moves it (worktrees, CI caches)."""
         moved = os.environ.get("OPENCOTI_STORE")
-        return cls(Path(moved).expanduser().resolve() if moved else project / ".opencoti")
+        return cls(Path(moved).expanduser().resolve() if moved else project.absolute() / ".opencoti")
 
     def open(self) -> Store:
         """Make it usable: the folder, its own ignore entry, the repository."""

@@ -207,32 +207,30 @@ def _own_folder(parent: Path, prefix: str) -> tuple[Path, int]:
     import shutil
     import tempfile
 
-    def hold(fd: int, how: int) -> bool:
+    def hold(fd: int) -> bool:
         try:
-            fcntl.flock(fd, how)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:  # held by another, or a file system without locks: then nothing is swept
             return False
         return True
 
-    top = os.open(parent, os.O_RDONLY)  # held while a folder is made, so that none is seen before it is held
-    try:
-        if hold(top, fcntl.LOCK_EX):
-            for item in parent.glob(f"{prefix}*"):
-                if not item.is_dir() or item.is_symlink():
-                    continue
-                with contextlib.suppress(OSError):
-                    fd = os.open(item, os.O_RDONLY)
-                    try:
-                        if hold(fd, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                            shutil.rmtree(item, ignore_errors=True)
-                    finally:
-                        os.close(fd)
+    for item in parent.glob(f"{prefix}*"):
+        if not item.is_dir() or item.is_symlink():
+            continue
+        with contextlib.suppress(OSError):
+            fd = os.open(item, os.O_RDONLY)
+            try:
+                if hold(fd):
+                    shutil.rmtree(item, ignore_errors=True)
+            finally:
+                os.close(fd)
+    while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         held = os.open(folder, os.O_RDONLY)
-        hold(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return folder, held
-    finally:
-        os.close(top)
+        hold(held)
+        if os.fstat(held).st_nlink:  # another run may have swept it before we held it
+            return folder, held
+        os.close(held)
 
 
 def inside(root: Path, relative: str) -> Path:
