@@ -28,6 +28,7 @@ class Snapshot:
 def take(work: WorkTree) -> Snapshot:
     """Take the snapshot. Errors: UsageError ``unknown-folder`` if the folder was not made by bootstrap
     or apply on this store."""
+    work.finish()
     at = work.at()
     if at is None:
         raise UsageError(

@@ -37,19 +37,19 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, co
     what the patches changed. Local edits are never overwritten unsaid.
     """
     from opencoti_patches.tree import trees
-    from opencoti_patches.tree.history import guard_repository, publish
+    from opencoti_patches.tree.history import guard_repository, made_here, publish
     from opencoti_patches.tree.worktree import At, WorkTree, guard_folder
 
     project = open_project(run)
     config, store, progress = project.config, project.store, run.progress()
     target_dir = guard_folder(run.directory / folder if folder else config.tree, config, store)
-    series = project.series.upto(order.find(project.series, to) if to else None)
-    last = series.entries[-1].name if series.entries else None
-    with store.writing("apply"):
+    with store.writing("apply", config.patches):
+        series = order.load(config.patches, config.strip)  # again: a killed run's patches are whole only now
+        series = series.upto(order.find(series, to) if to else None)
+        last = series.entries[-1].name if series.entries else None
         tree = trees.tree_after(series, last, project.base, store, progress=progress)
         work = WorkTree(target_dir, store)
-        now = work.at()
-        commits = commits or (now is not None and now.commits)
+        commits = commits or made_here(work)
         if commits:
             guard_repository(work)
         made = trees.commits(series, project.base, store, progress=progress) if commits else []
@@ -65,7 +65,7 @@ def _report(moved: Moved, count: int, folder: Path, tip: str | None, run: Run) -
         f"after {moved.after.patch} ({count} patch{'es' * (count != 1)})" if moved.after.patch else "the base, no patch"
     )
     text = [f"saved your edits in {path}" for path in moved.saved]
-    if moved.before is None:
+    if moved.before is None and moved.written:
         text.append(f"{shown}: {where}, {len(moved.written)} files written")
     elif moved.written or moved.deleted:
         text.append(

@@ -111,6 +111,9 @@ def open_project(run: Run) -> Project:
 
     config = run.config()
     store = Store.of(config.root)
+    if store.journal.exists():  # a killed run had decided to change patch files: finish that first
+        with store.writing("recovery", config.patches):
+            pass
     series = order.load(config.patches, config.strip)
     base = base_if_ready(config, store)
     if base is None:

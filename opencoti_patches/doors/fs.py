@@ -207,30 +207,35 @@ def _own_folder(parent: Path, prefix: str) -> tuple[Path, int]:
     import shutil
     import tempfile
 
-    def hold(fd: int) -> bool:
+    def hold(fd: int, how: int) -> bool:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, how)
         except OSError:  # held by another, or a file system without locks: then nothing is swept
             return False
         return True
 
-    for item in parent.glob(f"{prefix}*"):
-        if not item.is_dir() or item.is_symlink():
-            continue
-        with contextlib.suppress(OSError):
-            fd = os.open(item, os.O_RDONLY)
-            try:
-                if hold(fd):
-                    shutil.rmtree(item, ignore_errors=True)
-            finally:
-                os.close(fd)
-    while True:
+    # Makers share the parent's lock, so that nobody sweeps between making and holding. The parent may be
+    # such a folder itself, shared by its owner too: then nothing is swept, and nothing waits.
+    top = os.open(parent, os.O_RDONLY)
+    try:
+        if hold(top, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            for item in parent.glob(f"{prefix}*"):
+                if not item.is_dir() or item.is_symlink():
+                    continue
+                with contextlib.suppress(OSError):
+                    fd = os.open(item, os.O_RDONLY)
+                    try:
+                        if hold(fd, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                            shutil.rmtree(item, ignore_errors=True)
+                    finally:
+                        os.close(fd)
+        hold(top, fcntl.LOCK_SH)
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         held = os.open(folder, os.O_RDONLY)
-        hold(held)
-        if os.fstat(held).st_nlink:  # another run may have swept it before we held it
-            return folder, held
-        os.close(held)
+        hold(held, fcntl.LOCK_SH)
+        return folder, held
+    finally:
+        os.close(top)
 
 
 def inside(root: Path, relative: str) -> Path:

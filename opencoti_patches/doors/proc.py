@@ -34,15 +34,34 @@ def run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     input: bytes = b"",
+    chatty: bool = False,
 ) -> Done:
-    """Run a program to its end and capture what it prints.
+    """Run a program to its end and capture what it prints. ``chatty``: it says very much on stderr, a
+    line at a time, which is then gathered in memory instead of a pipe that wakes us for every line.
 
     Errors: CouldNot ``no-tool`` if it cannot be started. A non-zero exit is the caller's to judge.
     """
+    said = os.memfd_create("stderr") if chatty and hasattr(os, "memfd_create") else -1
     try:
-        child = subprocess.Popen(
-            argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        child = _started(argv, cwd=cwd, env=env, stderr=subprocess.PIPE if said < 0 else said)
+        try:
+            out, err = child.communicate(input)
+        except BaseException:
+            _ended(child)
+            raise
+        if said >= 0:
+            err = os.pread(said, os.fstat(said).st_size, 0)
+        return Done(child.returncode, out, err)
+    finally:
+        if said >= 0:
+            os.close(said)
+
+
+def _started(
+    argv: Sequence[str | os.PathLike[str]], *, cwd: Path | None, env: Mapping[str, str] | None, stderr: int
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
     except FileNotFoundError:
         missing = cwd if cwd is not None and not cwd.is_dir() else argv[0]
         raise CouldNot(
@@ -52,17 +71,15 @@ def run(
         ) from None
     except OSError as e:
         raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "") from None
+
+
+def _ended(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
     try:
-        out, err = child.communicate(input)
-    except BaseException:
-        child.terminate()
-        try:
-            child.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-        raise
-    return Done(child.returncode, out, err)
+        child.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
 
 
 def feed(

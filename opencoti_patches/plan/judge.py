@@ -20,7 +20,7 @@ from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.parse import Parsed, parse
 
-_SEGMENT = 64  # patches between two records: what an edit in the middle costs at most
+_SEGMENT = 128  # patches between two records: what an edit in the middle costs at most
 
 
 class Judge:
@@ -32,6 +32,7 @@ class Judge:
         self.store = store
         self.folder = folder
         self.verdicts = list(known.verdicts)
+        self.refused = [v.name for v in self.verdicts if not v.applied]
         self.parsed = {e.name: parse(e.raw, e.strip, e.reverse) for e in entries[known.count :]}
         listing = Listing.of(base, store.listings)
         self.scratch = Scratch(store.repo, base, listing, folder, known.changes, touched(self.parsed.values()))
@@ -45,7 +46,7 @@ class Judge:
             self._segment(segment, progress)
             changes = self.scratch.changes()
             last = len(self.verdicts) == len(self.entries)
-            if last and all(v.applied for v in self.verdicts):
+            if last and not self.refused:
                 tip = self.store.repo.tree_with(self.base, changes)
             if not any(map(_edited, segment)):
                 records.save(begin, self.verdicts[begin:], changes, tip)
@@ -65,6 +66,7 @@ class Judge:
                 rest = rest[len(taken) :]
                 if refused is not None and rest:
                     self.verdicts.append(self._failed(rest.pop(0), refused))
+                    self.refused.append(self.verdicts[-1].name)
         if any(landed for _, landed in landings):
             self._warn(start, landings, len(self.verdicts) - len(segment))
 
@@ -85,14 +87,14 @@ class Judge:
             cause="offset" if places else None,
             files=tuple(printable(f.path) for f in files),
             places=places,
-            without=tuple(v.name for v in self.verdicts if not v.applied),
+            without=tuple(self.refused),
         )
 
     def _failed(self, entry: Entry, errors: tuple[str, ...]) -> Verdict:
         from opencoti_patches.plan.diagnose import diagnose
 
-        earlier = {v.name for v in self.verdicts if not v.applied}
-        failed = [(e, self._parsed_of(e)) for e in self.entries[: len(self.verdicts)] if e.name in earlier]
+        names = set(self.refused)
+        failed = [(e, self._parsed_of(e)) for e in self.entries[: len(self.verdicts)] if e.name in names]
         return diagnose(
             entry, self.parsed[entry.name], errors, self.scratch, failed, self.entries[: len(self.verdicts)]
         )

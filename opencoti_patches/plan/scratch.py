@@ -36,6 +36,7 @@ class Scratch:
         self._start = changes
         self._asked: set[str] = set()
         self._holds: dict[str, IndexEntry | None] = dict(changes)  # what the base, or the start, has there
+        self._in_base: dict[str, IndexEntry | None] = {}
         self._entries: dict[str, IndexEntry] | None = None  # the index now, once read
         self.repo.write_index(self.index, {p: e for p, e in changes.items() if e})
         self._add(paths)
@@ -132,8 +133,10 @@ class Scratch:
         now = self.state()
         found: Changes = {}
         for path in now.keys() | self._holds.keys():
+            if path not in self._in_base:
+                self._in_base[path] = self.listing.get(path)
             entry = now.get(path)
-            if entry != self.listing.get(path):
+            if entry != self._in_base[path]:
                 found[path] = entry
         return found
 

@@ -38,7 +38,7 @@ def unquote(raw: bytes) -> bytes:
 
 def stripped(name: bytes, strip: int) -> str | None:
     """A name without its first ``strip`` folders; None if it has fewer."""
-    parts = re.sub(rb"/+", b"/", name).split(b"/", strip)
+    parts = (re.sub(rb"/+", b"/", name) if b"//" in name else name).split(b"/", strip)
     return decode(parts[strip]) if len(parts) > strip and parts[strip] else None
 
 
@@ -74,6 +74,17 @@ def preferred(old: str | None, new: str | None) -> str | None:
 def names_of(rest: bytes, strip: int) -> tuple[bytes, bytes, bool]:
     """Both names of a ``diff --git`` line, and whether they are one after stripping, so that they name
     the file by themselves. Empty names where the line cannot be parted."""
+    middle = len(rest) // 2  # nearly always the two are as long as each other, and nothing is quoted
+    if (
+        len(rest) % 2
+        and rest[middle : middle + 1] == b" "
+        and rest.count(b" ") == 1
+        and b'"' not in rest
+        and b"\t" not in rest
+    ):
+        a, b = rest[:middle], rest[middle + 1 :]
+        name = _without(a, strip)
+        return a, b, name is not None and name == _without(b, strip)
     m = re.fullmatch(rb'("(?:[^"\\]|\\.)*"|[^"]+?) ("(?:[^"\\]|\\.)*")', rest) or re.fullmatch(
         rb'("(?:[^"\\]|\\.)*") (.+)', rest
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from opencoti_patches.base.store import Store
@@ -14,9 +15,14 @@ BRANCH = "opencoti"
 _MADE_BY_US = "opencoti-made"  # an empty file in .git: this repository is ours to move
 
 
+def made_here(work: WorkTree) -> bool:
+    """Whether the folder has a repository of ours."""
+    return (work.folder / ".git" / _MADE_BY_US).exists()
+
+
 def guard_repository(work: WorkTree) -> None:
     """Errors: Refused ``foreign-repository`` if the folder has a repository that is not ours."""
-    if (work.folder / ".git").exists() and not (work.folder / ".git" / _MADE_BY_US).exists():
+    if os.path.lexists(work.folder / ".git") and not made_here(work):
         raise Refused(
             "foreign-repository",
             f"{work.folder} is a git repository that this project did not make",

@@ -12,9 +12,8 @@ import contextlib
 import hashlib
 import os
 import shutil
-import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from typing import Any
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import FILE_NAME, Config
 from opencoti_patches.core.errors import Refused, UsageError
-from opencoti_patches.core.model import IndexEntry, TreeId, printable
+from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import WorkFolder
 
@@ -70,18 +69,29 @@ class WorkTree:
             return None
         return At(tree=TreeId(doc["tree"]), patch=doc["patch"], commits=doc["commits"])
 
+    def moving(self) -> bool:
+        """Whether a move of it was killed half way."""
+        doc = fs.read_json(self._state)
+        return isinstance(doc, dict) and "moving" in doc
+
     def edits(self) -> list[str]:
         """Files that differ from what was written there."""
         return self.files.edits()
 
+    def edits_unlocked(self) -> list[str]:
+        """The same, for a reader beside whom a writer may be at work."""
+        with fs.scratch(self.store.scratch, "status-") as scratch:
+            self._copy_index(scratch / "index")
+            return WorkFolder(self.store.repo, self.folder, scratch / "index").edits()
+
     def snapshot(self) -> tuple[TreeId, list[str]]:
         """The folder as a tree, and the new files in it. Ignored files are left out; so are folders that
         are repositories of their own."""
-        new = [p for p in self.files.untracked() if not p.endswith("/") and not p.startswith(_STAGE)]
+        new = [p for p in self.files.untracked() if not p.endswith("/") and not p.startswith(f"{_STAGE}/")]
         with fs.scratch(self.store.scratch, "snapshot-") as scratch:
             index = scratch / "index"
             edits = self.files.edits()
-            shutil.copyfile(self.files.index, index)
+            self._copy_index(index)
             return WorkFolder(self.store.repo, self.folder, index).snapshot([*edits, *new]), new
 
     # -- moving ------------------------------------------------------------------------------
@@ -89,31 +99,38 @@ class WorkTree:
     def move(self, target: At, *, force: bool = False) -> Moved:
         """Bring the folder to ``target``. Call with the store's lock held.
 
-        Errors: Refused ``local-edits``, ``in-the-way``; UsageError ``bad-folder``; CouldNot ``disk``. In
-        every case the folder is as it was.
+        Errors: Refused ``local-edits``, ``in-the-way``, ``foreign-folder``; UsageError ``bad-folder``;
+        CouldNot ``disk``. In every case the folder is as it was.
         """
         self.finish()
-        now = self.at()
-        if not self.folder.exists() or (self.folder.is_dir() and not any(self.folder.iterdir())):
+        if not self.folder.exists():
             return self._fresh(target)
         if not self.folder.is_dir():
             raise UsageError("bad-folder", f"{self.folder} is not a folder", "name another")
-        if now is None:
-            self._adopt(target)
-        saved = self._set_aside(now, force)
-        origin = now.tree if now else target.tree
-        diff = self.store.repo.diff_trees(origin, target.tree)
-        writes = {p: new for p, (_, new) in diff.items() if new}
+        now = self.at()
+        empty = not any(self.folder.iterdir())
+        start = At(tree=EMPTY_TREE) if empty else now or target
+        if empty or now is None:
+            self._measure(start.tree)
+        edits = [] if empty else self.edits()
+        worth_saving = self._look_at(edits, known=now is not None, force=force) if edits else False
+        diff = self.store.repo.diff_trees(start.tree, target.tree)
+        writes = [p for p, (_, new) in diff.items() if new] + [p for p in edits if p not in diff]
         deletes = [p for p, (_, new) in diff.items() if not new]
-        saved += self._clear_way([p for p, (old, new) in diff.items() if new and not old], deletes, force)
-        if saved:  # what was edited comes back as it was
-            self.files.write_files(self.folder, self.edits())
+        in_way = self._in_way({p for p, (old, new) in diff.items() if new and not old}, edits, set(deletes))
+        if in_way and not force:
+            raise Refused(
+                "in-the-way",
+                f"{self.folder} has files of yours where new ones belong: {_few(in_way)}",
+                "move them, or use --force, which puts them into the store",
+            )
+        saved = [self._save_diff()] if worth_saving else []
         if writes or deletes:
-            self._switch(now or target, target, writes, deletes)
+            saved += self._switch(start, target, writes, deletes, in_way)
         self._save(target)
         total = self.store.repo.count(target.tree)
         return Moved(
-            before=now,
+            before=None if empty else now,
             after=target,
             written=tuple(sorted(writes)),
             deleted=tuple(sorted(deletes)),
@@ -122,7 +139,7 @@ class WorkTree:
         )
 
     def _fresh(self, target: At) -> Moved:
-        """A folder that is not there, or empty: written beside it, then renamed into place."""
+        """A folder that is not there: written beside it, then renamed into place."""
         parent = self.folder.parent
         with fs.disk_errors(f"make {self.folder}"):
             parent.mkdir(parents=True, exist_ok=True)
@@ -137,46 +154,43 @@ class WorkTree:
             files.read_tree(target.tree)
             files.write_files(new)
             files.refresh()
-            with fs.disk_errors(f"make {self.folder}"):
+            with fs.uninterrupted(), fs.disk_errors(f"make {self.folder}"):
+                self._save(target)  # says nothing as long as the folder is not there
                 new.rename(self.folder)
-        self._save(target)
         names = self.store.repo.list_tree(target.tree)
         return Moved(
-            before=None,
-            after=target,
-            written=tuple(r.split("\t", 1)[1] for r in names.decode("utf-8", "surrogateescape").split("\0")[:-1]),
+            before=None, after=target, written=tuple(decode(r).split("\t", 1)[1] for r in names.split(b"\0")[:-1])
         )
 
-    def _adopt(self, target: At) -> None:
-        """A folder the store does not know (the store was deleted, or it is somebody's): it is measured
-        against the target, so that nothing in it is overwritten unseen."""
+    def _measure(self, tree: TreeId) -> None:
+        """Hold a folder that the store does not know (the store was deleted, or it is somebody's) against
+        a tree, so that nothing in it is overwritten unseen."""
         with fs.disk_errors("write the store"):
             self._own.mkdir(parents=True, exist_ok=True)
         self.files.index.unlink(missing_ok=True)
-        self.files.read_tree(target.tree)
+        self.files.read_tree(tree)
 
-    def _set_aside(self, now: At | None, force: bool) -> list[Path]:
-        edits = self.edits()
-        gone = [p for p in edits if not os.path.lexists(self.folder / p)] if now is None else []
-        if not edits or len(gone) == len(edits):
-            return [] if not edits else [self._save_diff()] if force else self._missing_only(gone)
-        if not force:
-            what = (
-                "is not one this project wrote, and differs from the tree asked for"
-                if now is None
-                else "has local edits"
+    def _look_at(self, edits: Sequence[str], *, known: bool, force: bool) -> bool:
+        """Whether there are local edits to save. Errors: Refused unless ``force``."""
+        if known:
+            what = "has local edits"
+        elif any(os.path.lexists(self.folder / p) for p in edits):
+            what = "is not one this project wrote, and differs from the tree asked for"
+        elif not force and len(edits) == len(self.files.paths()):
+            raise Refused(
+                "foreign-folder",
+                f"{self.folder} is not one this project wrote, and has other files in it",
+                "name a folder of its own, or use --force, which leaves those files beside the tree",
             )
+        else:  # files of the tree are simply not there: writing them overwrites nothing
+            return False
+        if not force:
             raise Refused(
                 "local-edits",
                 f"{self.folder} {what}: {_few(edits)}",
                 "keep them with 'opencoti-patches regen PATCH --from DIR', or use --force, which saves them as a patch first",
             )
-        return [self._save_diff()]
-
-    def _missing_only(self, gone: Sequence[str]) -> list[Path]:
-        """Files of a folder that is not ours are simply not there: writing them overwrites nothing."""
-        self.files.write_files(self.folder, gone)
-        return []
+        return True
 
     def _save_diff(self) -> Path:
         target = self._saved_name(".patch")
@@ -188,97 +202,127 @@ class WorkTree:
         names = (self.store.saved / f"{stem}{f'-{n}' if n else ''}{suffix}" for n in range(10_000))
         return next(p for p in names if not p.exists())
 
-    def _clear_way(self, created: Sequence[str], deletes: Sequence[str], force: bool) -> list[Path]:
-        """Files of the user's where new ones belong: refused, or moved to the store."""
-        going = set(deletes)
-        in_way = sorted({hit for p in created if (hit := self._obstacle(p, going))})
-        if not in_way:
-            return []
-        if not force:
-            raise Refused(
-                "in-the-way",
-                f"{self.folder} has files of yours where new ones belong: {_few(in_way)}",
-                "move them, or use --force, which puts them into the store",
-            )
-        keep = self._saved_name("")
-        with fs.disk_errors("put your files into the store"):
-            for path in in_way:
-                (keep / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.move(self.folder / path, keep / path)
-        return [keep]
+    def _in_way(self, created: Set[str], edits: Sequence[str], going: Set[str]) -> list[str]:
+        """Files and folders of the user's where others are to be written, shortest names only."""
+        replaced = {p for p in edits if not os.path.islink(self.folder / p) and not (self.folder / p).is_file()}
+        through = {p for p in edits if self._beyond_link(p)}
+        hits = {hit for p in created | replaced | through if (hit := self._obstacle(p, going | set(edits)))}
+        return sorted(h for h in hits if not any(h.startswith(f"{other}/") for other in hits))
 
-    def _obstacle(self, path: str, going: set[str]) -> str:
+    def _beyond_link(self, path: str) -> bool:
+        parts = path.split("/")
+        return any((self.folder / "/".join(parts[:i])).is_symlink() for i in range(1, len(parts)))
+
+    def _obstacle(self, path: str, going: Set[str]) -> str:
         parts = path.split("/")
         for i in range(1, len(parts)):
             above = "/".join(parts[:i])
             full = self.folder / above
-            if os.path.lexists(full) and (full.is_symlink() or not full.is_dir()) and above not in going:
-                return above
+            if os.path.lexists(full) and (full.is_symlink() or not full.is_dir()):
+                return "" if above in going else above
         full = self.folder / path
         if not os.path.lexists(full):
             return ""
         if full.is_dir() and not full.is_symlink():
-            inside = [f"{path}/{name}" for name, _ in fs.walk(full)]
+            inside = [f"{path}/{name}" for name in _files_below(full)]
             return path if any(p not in going for p in inside) else ""
-        return path
+        return "" if path in going else path
 
-    def _switch(self, now: At, target: At, writes: dict[str, IndexEntry], deletes: Sequence[str]) -> None:
-        """Stage, decide, rename."""
+    def _switch(
+        self, now: At, target: At, writes: Sequence[str], deletes: Sequence[str], in_way: Sequence[str]
+    ) -> list[Path]:
+        """Stage, decide, rename. Returns where files of the user's that were in the way are now."""
         stage = self.folder / _STAGE
-        shutil.rmtree(stage, ignore_errors=True)
-        with fs.scratch(self.store.scratch, "move-") as scratch:
-            index = scratch / "index"
-            shutil.copyfile(self.files.index, index)
-            staged = WorkFolder(self.store.repo, self.folder, index)
-            try:
-                with fs.disk_errors(f"write into {self.folder}"):
-                    stage.mkdir()
+        try:
+            with fs.scratch(self.store.scratch, "move-") as scratch, fs.disk_errors(f"write into {self.folder}"):
+                index = scratch / "index"
+                self._copy_index(index)
+                staged = WorkFolder(self.store.repo, self.folder, index)
+                stage.mkdir()
                 staged.read_tree(target.tree)
-                staged.write_files(stage, list(writes))
-            except BaseException:
-                shutil.rmtree(stage, ignore_errors=True)
-                raise
-        with uninterrupted():
-            self._save(
-                now,
-                moving={
-                    "tree": target.tree,
-                    "patch": target.patch,
-                    "commits": target.commits,
-                    "writes": list(writes),
-                    "deletes": list(deletes),
-                },
-            )
+                staged.write_files(stage, writes)
+            with fs.uninterrupted():
+                aside = self._put_aside(in_way)
+                moving = {"tree": target.tree, "patch": target.patch, "commits": target.commits}
+                self._save(now, moving={**moving, "writes": list(writes), "deletes": list(deletes)})
+        except BaseException:
+            shutil.rmtree(stage, ignore_errors=True)
+            raise
+        with fs.uninterrupted():
             self.finish()
+        return aside
+
+    def _put_aside(self, in_way: Sequence[str]) -> list[Path]:
+        """Move files of the user's into the store; all, or none."""
+        if not in_way:
+            return []
+        keep, done = self._saved_name(""), []
+        try:
+            with fs.disk_errors("put your files into the store"):
+                for path in in_way:
+                    (keep / path).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.move(self.folder / path, keep / path)
+                    done.append(path)
+        except BaseException:
+            for path in done:
+                shutil.move(keep / path, self.folder / path)
+            raise
+        return [keep]
+
+    def _copy_index(self, goal: Path) -> None:
+        """With its time, by which git knows what it must read again. git writes none for an empty tree."""
+        if self.files.index.exists():
+            shutil.copy2(self.files.index, goal)
 
     def finish(self) -> bool:
         """Finish a move that was decided and then killed. True if there was one."""
+        if self._own.is_dir():
+            fs.sweep(self._own)
+            self.files.unlock()
         doc = fs.read_json(self._state)
         moving = doc.get("moving") if isinstance(doc, dict) else None
         stage = self.folder / _STAGE
-        if not moving:
+        if not moving or not self.folder.is_dir():
             if stage.is_dir():  # killed before it was decided
                 shutil.rmtree(stage, ignore_errors=True)
             return False
         with fs.disk_errors(f"write into {self.folder}"):
             for path in moving["deletes"]:
+                if self._beyond_link(path):  # not the file that was there
+                    continue
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
                     (self.folder / path).unlink()
                 _prune(self.folder, path)
             for path in moving["writes"]:
                 source, goal = stage / path, fs.inside(self.folder, path)
                 if os.path.lexists(source):
+                    if goal.is_dir() and not goal.is_symlink():
+                        _remove_empty(goal)
                     goal.parent.mkdir(parents=True, exist_ok=True)
                     source.replace(goal)
-        shutil.rmtree(stage, ignore_errors=True)
         self.files.read_tree(TreeId(moving["tree"]))
         self.files.refresh()
+        shutil.rmtree(stage, ignore_errors=True)
         self._save(At(tree=TreeId(moving["tree"]), patch=moving["patch"], commits=moving["commits"]))
         return True
 
     def _save(self, at: At, moving: dict[str, Any] | None = None) -> None:
         doc = {"dir": str(self.folder), "tree": at.tree, "patch": at.patch, "commits": at.commits}
         fs.write(self._state, fs.json_bytes({**doc, "moving": moving} if moving else doc))
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    """Every file under a folder, those of repositories too, relative to it."""
+    for root, folders, files in os.walk(folder):
+        links = [name for name in folders if os.path.islink(os.path.join(root, name))]
+        yield from (os.path.relpath(os.path.join(root, name), folder) for name in [*files, *links])
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder that holds nothing but folders."""
+    for root, _, _ in os.walk(folder, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(root)
 
 
 def _prune(root: Path, path: str) -> None:
@@ -297,25 +341,18 @@ def _few(paths: Sequence[str]) -> str:
     return shown + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
 
 
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Let an interrupt wait for the end of a few renames."""
-    held = {signal.SIGINT, signal.SIGTERM}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def guard_folder(folder: Path, config: Config, store: Store) -> Path:
     """``folder`` if a tree may be written there. Errors: UsageError ``bad-folder``."""
     full = folder.resolve()
-    for what, own in (
+    owned = [
         ("the project", config.root),
         ("the patches folder", config.patches.resolve()),
         ("the store", store.root.resolve()),
-    ):
+    ]
+    owned += [
+        ("a folder of the base", Path(s.path, s.subdir).resolve()) for s in config.sources if s.kind == "directory"
+    ]
+    for what, own in owned:
         if full == own or own.is_relative_to(full) or (own != config.root and full.is_relative_to(own)):
             raise UsageError(
                 "bad-folder",
@@ -337,6 +374,8 @@ def describe(config: Config, store: Store) -> str:
     at = tree.at()
     if at is None:
         return "not one this store knows"
-    edits = len(tree.edits())
+    if tree.moving():
+        return "half way: the next apply finishes what was interrupted"
+    edits = len(tree.edits_unlocked())
     where = f"after {at.patch}" if at.patch else "the base"
     return where + (f", {edits} file{'s' * (edits > 1)} edited" if edits else "")

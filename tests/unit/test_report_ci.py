@@ -174,11 +174,16 @@ def test_junit_loses_no_finding_about_another_file() -> None:
     ]
 
 
-def test_junit_tells_names_apart_that_end_alike() -> None:
-    """``sub/a.patch`` and ``a.patch``; and ``aa.patch`` is not ``a.patch``."""
-    names = ("a.patch", "sub/a.patch", "aa.patch")
-    suite = suite_of(report(*(finding(path=f"patches/{n}", message=n) for n in names), cases=names))
-    assert [(c.get("name"), c[0].get("message")) for c in suite] == [(n, n) for n in names]
+@pytest.mark.parametrize("folder", ["", "patches/"])
+def test_junit_tells_names_apart_that_end_alike(folder: str) -> None:
+    """``sub/a.patch`` and ``a.patch``; and ``aa.patch``, which is no case here, is not ``a.patch``."""
+    names = ["a.patch", "sub/a.patch", "aa.patch"]
+    suite = suite_of(report(*(finding(path=folder + n, message=n) for n in names), cases=("a.patch", "sub/a.patch")))
+    assert [(c.get("name"), c[0].get("message")) for c in suite] == [
+        ("a.patch", "a.patch"),
+        ("sub/a.patch", "sub/a.patch"),
+        (f"{folder}aa.patch", "aa.patch"),
+    ]
 
 
 def test_junit_replaces_what_xml_cannot_hold() -> None:

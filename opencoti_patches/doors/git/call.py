@@ -43,9 +43,10 @@ def call(
     cwd: Path,
     input: bytes = b"",
     options: Sequence[str] = SAFE,
+    chatty: bool = False,
 ) -> proc.Done:
     """Run git to its end. ``env`` is ``environment()`` with additions."""
-    return proc.run(["git", *options, *args], cwd=cwd, env=env, input=input)
+    return proc.run(["git", *options, *args], cwd=cwd, env=env, input=input, chatty=chatty)
 
 
 def must(done: proc.Done, doing: str) -> bytes:

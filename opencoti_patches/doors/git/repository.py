@@ -16,7 +16,7 @@ from opencoti_patches.doors.git.apply import Applied, arguments, read_apply
 from opencoti_patches.doors.git.call import SAFE, call, environment, must
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
-_RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -crlf\n"
+RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -crlf\n"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,7 @@ class Repository:
             call(["init", "-q", "--bare", "--object-format=sha1", "--template=", self.path], env=env, cwd=self.path),
             "make the store's repository",
         )
-        fs.write(self.path / "info" / "attributes", _RAW_ATTRIBUTES.encode())
+        fs.write(self.path / "info" / "attributes", RAW_ATTRIBUTES.encode())
         for key, value in (
             ("core.bare", "true"),
             ("core.autocrlf", "false"),
@@ -107,10 +107,11 @@ class Repository:
     def apply_cached(self, index: Path, patches: Sequence[Path], *, strip: int, reverse: bool) -> Applied:
         """git's strict verdict on patches in order, one process. All go into ``index``, or none."""
         args = ["apply", "--cached", *arguments(patches, strip=strip, reverse=reverse)]
-        done = call(args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path)
-        if done.code not in (0, 1, 128):
+        done = call(args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path, chatty=True)
+        said = read_apply(done, reverse)
+        if done.code not in (0, 1, 128) or (said.ok and len(said.landings) != len(patches)):
             raise CouldNot("git", f"git apply ended with {done.code}: {done.error_text.splitlines()[-1:]}", "")
-        return read_apply(done, reverse)
+        return said
 
     def apply_loosely(self, index: Path, patch: Path, *, strip: int, reverse: bool) -> bool:
         """Whether git takes a patch with one line of context and white space ignored. Never a verdict."""

@@ -34,6 +34,14 @@ class WorkFolder:
         had = self.index.exists()
         self._run("read-tree", *(["-i", "-m"] if had else []), tree, doing="read a tree")
 
+    def unlock(self) -> None:
+        """Remove the lock that a killed git left on the index. For the only writer."""
+        self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
+
+    def paths(self) -> list[str]:
+        """The files of the index."""
+        return [decode(p) for p in self._run("ls-files", "-z", doing="list files").split(b"\0")[:-1]]
+
     def refresh(self) -> None:
         """Compare files with the index; only those whose times changed are read."""
         call(["update-index", "-q", "--refresh"], env=self._env, cwd=self.folder)  # exits 1 where some differ
@@ -63,7 +71,8 @@ class WorkFolder:
     def untracked(self) -> list[str]:
         """Files that are not in the index and that no .gitignore of the tree ignores. A folder that is a
         repository of its own comes as ``name/``."""
-        out = self._run("ls-files", "-o", "-z", "--exclude-standard", doing="look for new files")
+        args = ("-c", f"core.excludesFile={os.devnull}", "ls-files", "-o", "-z", "--exclude-standard")
+        out = self._run(*args, doing="look for new files")
         return [decode(p) for p in out.split(b"\0")[:-1]]
 
     def write_files(self, prefix: Path, paths: Sequence[str] | None = None) -> None:
@@ -77,6 +86,12 @@ class WorkFolder:
     def snapshot(self, paths: Iterable[str]) -> TreeId:
         """The tree of the index once these paths are taken from the folder as they are there. Changes
         the index."""
-        given = b"".join(encode(p) + b"\0" for p in paths)
-        self._run("update-index", "--add", "--remove", "-z", "--stdin", doing="take a snapshot", input=given)
+        there: list[bytes] = []
+        gone: list[bytes] = []
+        for path in paths:
+            full = self.folder / path
+            beyond = any(p.is_symlink() for p in list(full.parents)[: path.count("/")])
+            (gone if beyond or not (full.is_symlink() or full.is_file()) else there).append(encode(path) + b"\0")
+        for how, given in (("--force-remove", gone), ("--add", there)):
+            self._run("update-index", how, "-z", "--stdin", doing="take a snapshot", input=b"".join(given))
         return TreeId(self._run("write-tree", doing="take a snapshot").decode().strip())

@@ -1,0 +1,144 @@
+"""A new patch out of an edited folder, in its place in the series, proven before it is written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry.forward import forward
+from opencoti_patches.carry.from_folder import Snapshot
+from opencoti_patches.carry.prove import prove
+from opencoti_patches.carry.trial import judged, worse
+from opencoti_patches.core.errors import Refused, UsageError
+from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId, Verdict, printable
+from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import fs
+from opencoti_patches.plan.strict import check
+from opencoti_patches.series import lock
+from opencoti_patches.series.numbering import Numbers, slug
+from opencoti_patches.series.order import LOCK_FILE, SUFFIXES, entry_of, number_of
+from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position, stale_claims
+from opencoti_patches.tree import trees
+
+_SUFFIX = ".patch"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Made:
+    """The new patch and what it means for the others: ``moved`` now apply with an offset, ``claims`` are
+    what headers say about patches that have other numbers now."""
+
+    entry: Entry
+    previous: PatchName | None
+    placement: Placement
+    moved: tuple[Verdict, ...]
+    claims: tuple[str, ...]
+
+
+def make(
+    series: Series,
+    snapshot: Snapshot,
+    base: TreeId,
+    store: Store,
+    *,
+    after: PatchName | None,
+    wanted: str,
+    header: bytes,
+    usual: int,
+    renumber: bool,
+    progress: Progress,
+    at_patch: str = "",
+) -> Made:
+    """The patch that ``snapshot`` is, behind ``after`` (the last for None). Nothing is written: see ``put``.
+
+    ``at_patch`` is the patch whose tree the folder was brought to. Errors: Refused ``does-not-apply``,
+    ``wrong-bootstrap``, ``no-change``, ``no-number``, ``exists``, ``breaks-later``; UsageError ``bad-name``;
+    CouldNot ``not-proven``.
+    """
+    at = position(series, after)
+    previous = series.entries[at - 1].name if at else None
+    before = trees.tree_after(series, previous, base, store, progress=progress)
+    if snapshot.began != before:
+        raise _wrong_bootstrap(series, previous, at_patch)
+    if snapshot.now == before:
+        where = f"the tree after {previous}" if previous else "the bare base"
+        raise Refused("no-change", f"the folder is {where}: there is nothing in it for a patch", "edit it first")
+    numbers = Numbers(
+        [e.name for e in series.entries], at, folder=_folder(previous or ""), renumber=renumber
+    )
+    name = _named(wanted, _folder(previous or ""), numbers)
+    raw = header + forward(store.repo, before, snapshot.now)
+    entry = entry_of(series.dir, name, raw)
+    addition = Addition(entry=entry, line=line_of(name, 1, False, usual))
+    renamed = numbers.shifted() if renumber else {}
+    placement = placed(series, [addition], after, renamed=renamed)
+    old = check(series, base, store, progress=progress)
+    new = judged(placement.series, {entry.name}, base, store, progress=progress)
+    broken, moved = worse(old, new, renamed)
+    if broken:
+        raise Refused(
+            "breaks-later",
+            f"{printable(broken[0].name)}, which would stand behind it, does not apply any more ({broken[0].cause})"
+            + (f", nor do {len(broken) - 1} others" if len(broken) > 1 else ""),
+            f"nothing was written; put it behind {printable(series.entries[-1].name)}, or edit that patch too",
+        )
+    aside = frozenset(v.name for v in new.verdicts if not v.applied)
+    plan = prove(placement.series.entries, {entry.name: raw}, aside, placement.series, base, store, progress=progress)
+    return Made(
+        entry=entry,
+        previous=previous,
+        placement=_locked(placement, plan, aside),
+        moved=tuple(moved),
+        claims=stale_claims(series, renamed),
+    )
+
+
+def put(made: Made, store: Store) -> None:
+    """Write what was made, all or nothing. Call with the store's lock held."""
+    fs.replace_all(made.placement.changes, store.journal)
+
+
+def _locked(placement: Placement, plan: Plan, aside: frozenset[PatchName]) -> Placement:
+    """The lock follows, if there is one and the whole series applies."""
+    file = placement.series.dir / LOCK_FILE
+    if aside or not file.exists():
+        return placement
+    changes = {**placement.changes, file: lock.write(placement.series, plan)}
+    return Placement(
+        series=placement.series, changes=changes, renamed=placement.renamed, listed_now=placement.listed_now
+    )
+
+
+def _named(wanted: str, folder: str, numbers: Numbers) -> str:
+    stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
+    if not re.fullmatch(r"[A-Za-z0-9_][\w.+-]*", stem, re.A):
+        close = slug(stem).lstrip(".")
+        raise UsageError(
+            "bad-name",
+            f"a patch cannot be called {wanted!r}",
+            f"for instance {close}" if close else "use letters, digits, '-', '_' and '.'",
+        )
+    number = number_of(stem)
+    if number is not None:  # somebody knows which one it is to have
+        numbers.take(number)
+        rest = stem.lstrip("0123456789").lstrip("-_.")
+        return f"{folder}{numbers.written(number)}-{rest or 'patch'}{_SUFFIX}"
+    if not numbers.numbered:
+        return f"{folder}{stem}{_SUFFIX}"
+    return f"{folder}{numbers.written(numbers.next())}-{stem}{_SUFFIX}"
+
+
+def _folder(name: str) -> str:
+    return name[: len(name) - len(name.rsplit("/", 1)[-1])]
+
+
+def _wrong_bootstrap(series: Series, previous: PatchName | None, at_patch: str) -> Refused:
+    wanted = f"the tree after {previous}" if previous else "the bare base"
+    known = at_patch in {e.name for e in series.entries}
+    again = f"opencoti-patches bootstrap {f'--to {previous} ' if previous else ''}DIR"
+    return Refused(
+        "wrong-bootstrap",
+        f"the folder did not begin as {wanted}" + (f", but as that after {at_patch}" if at_patch else ""),
+        f"give --after {at_patch}, or make a folder again: {again}" if known else f"make a folder to edit: {again}",
+    )

@@ -1,0 +1,87 @@
+"""``export``: the series for other tools."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
+from opencoti_patches.core.model import Report, printable
+from opencoti_patches.series import order
+
+_FORMATS = ("quilt", "mbox", "git")
+
+
+@click.command(
+    epilog=example(
+        """
+opencoti-patches export ../for-quilt
+opencoti-patches export --format git --to 0034 OUT && git -C SRC am -b "$PWD"/OUT/*.patch
+opencoti-patches export --format mbox OUT
+"""
+    )
+)
+@click.argument("folder", metavar="DIR")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="quilt", help="What to write (default: quilt).")
+@click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="Only the series up to this patch.")
+@options()
+@click.pass_context
+def command(ctx: click.Context, run: Run, folder: str, form: str, to: str | None) -> None:
+    """Write the series into DIR, which must be empty or not there.
+
+    \b
+    quilt  the patch files to the byte, and a series file
+    git    a mail a patch, numbered, for git am *.patch
+    mbox   all mails in one file, for git am
+
+    As mails the series must apply: they end at the tree that 'check' reports. A patch without a mail header
+    gets one with a fixed sender and date; one that is applied in reverse, or with another -p, becomes the
+    forward patch that it is. The same series gives the same bytes.
+    """
+    from opencoti_patches.base.store import Store
+    from opencoti_patches.carry import exporting as out
+    from opencoti_patches.series import exporting, mailing
+
+    config = run.config()
+    store = Store.of(config.root)
+    target = out.guard_target(run.directory / folder, config, store)
+    if form == "quilt":
+        whole = order.load(config.patches, config.strip)
+        series = whole.upto(order.find(whole, to) if to else None)
+        files = exporting.quilt(series, whole)
+        tip, tagged = None, False
+    else:
+        project = open_project(run)
+        with store.writing("export"):
+            whole = order.load(config.patches, config.strip)
+            series = whole.upto(order.find(whole, to) if to else None)
+            made, plan = out.mails(series, project.base, store, progress=run.progress())
+        names = exporting.mail_names(series)
+        one = exporting.mbox_name(config.name)
+        files = dict(zip(names, made, strict=True)) if form == "git" else {one: exporting.joined(made)}
+        tip, tagged = plan.tip, any(map(mailing.has_tag, made))
+    out.put(target, files)
+    run.answer(_report(form, folder, target, list(files), len(series.entries), tip, tagged), ctx)
+
+
+def _report(
+    form: str, folder: str, target: Path, files: list[str], patches: int, tip: str | None, tagged: bool
+) -> Report:
+    text = [f"wrote {patches} patch{'es' * (patches != 1)} to {printable(folder)} ({form})"]
+    if form != "quilt":
+        what = "*.patch" if form == "git" else files[0]
+        keep = " -b" if tagged else ""
+        text.append(f"next: git am{keep} {shlex.quote(printable(folder).rstrip('/'))}/{what}; it ends at tree {tip}")
+        if tagged:
+            text.append("note: -b, for some subjects begin with a [word] that git am drops without it")
+    data = {
+        "dir": printable(str(target)),
+        "format": form,
+        "patches": patches,
+        "files": [printable(f) for f in files],
+        "tip": {"tree": tip},
+        "keep_brackets": tagged,
+    }
+    return Report(command="export", ok=True, data=data, text=tuple(text))

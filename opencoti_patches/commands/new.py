@@ -1,0 +1,90 @@
+"""``new``: a patch from an edited folder."""
+
+from __future__ import annotations
+
+import click
+
+from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, within
+from opencoti_patches.core.errors import UsageError
+from opencoti_patches.series import order
+
+
+@click.command(
+    epilog=example(
+        """
+opencoti-patches apply   # edit tree/, then:
+opencoti-patches new pinned-kv -m "Pin the KV cache
+
+Pageable memory halves the bandwidth."
+opencoti-patches bootstrap --to 0033 WORK   # edit WORK, then:
+opencoti-patches new pinned-kv --from WORK --after 0033 --renumber
+"""
+    )
+)
+@click.argument("slug", metavar="SLUG")
+@click.option("--from", "folder", metavar="DIR", help="The edited folder (default: tree.dir of opencoti.toml).")
+@click.option("--after", metavar="PATCH", shell_complete=complete_patch, help="Put it behind this patch, not last.")
+@click.option("--renumber", is_flag=True, help="Later patches get new numbers to make room.")
+@click.option("-m", "--message", metavar="TEXT", default="", help="First line: what it does. The rest: why.")
+@click.option("--author", metavar="'NAME <MAIL>'", default="", help="Make the header a mail from this author.")
+@options()
+@click.pass_context
+def command(
+    ctx: click.Context,
+    run: Run,
+    slug: str,
+    folder: str | None,
+    after: str | None,
+    renumber: bool,
+    message: str,
+    author: str,
+) -> None:
+    """Make patch NNNN-SLUG.patch: exactly the difference between the tree that DIR began as and what it is
+    now.
+
+    DIR must have begun as the tree after the patch that the new one goes behind, or it would hold other
+    patches' changes. The number is the next one; a SLUG that begins with a number gets that one, if it is
+    free. Before anything is written it is proven that the new patch applies strictly and that every later
+    patch still applies. DIR counts as the tree after the new patch from then on.
+    """
+    from opencoti_patches.carry import from_folder, new
+    from opencoti_patches.report.made import report
+    from opencoti_patches.series.heading import heading
+    from opencoti_patches.tree.settled import settle
+    from opencoti_patches.tree.worktree import At, WorkTree
+
+    header = heading(slug.removesuffix(".patch").lstrip("0123456789").lstrip("-_."), message, author)
+    project = open_project(run)
+    config, store = project.config, project.store
+    place = run.directory / folder if folder else config.tree
+    if not place.is_dir():
+        raise UsageError(
+            "no-folder",
+            f"there is no folder {folder or within(config, place)}",
+            "make one to edit in: opencoti-patches " + ("bootstrap --to PATCH DIR" if folder else "apply"),
+        )
+    with store.writing("new", config.patches):
+        series = order.load(config.patches, config.strip)  # again: another run may have written meanwhile
+        work = WorkTree(place, store)
+        work.finish()
+        snapshot = from_folder.take(work)
+        was = work.at()
+        made = new.make(
+            series,
+            snapshot,
+            project.base,
+            store,
+            after=order.find(series, after) if after else None,
+            wanted=slug,
+            header=header,
+            usual=config.strip,
+            renumber=renumber,
+            progress=run.progress(),
+            at_patch=was.patch if was else "",
+        )
+        new.put(made, store)
+        settle(work, At(tree=snapshot.now, patch=made.entry.name, commits=was is not None and was.commits))
+    run.answer(
+        report(made, folder=within(config, config.patches), new_files=snapshot.new_files),
+        ctx,
+    )

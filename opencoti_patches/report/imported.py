@@ -1,0 +1,125 @@
+"""The answer of ``import``: what came in under which name, what was mended, and what git says of it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from opencoti_patches.core.model import PatchName, Plan, Report, Verdict, printable
+from opencoti_patches.report.checked import advice
+from opencoti_patches.report.listed import options_of, plural
+from opencoti_patches.series.importing import Imported, Incoming
+
+WIDTH = 80
+_MENDED = {
+    "final newline added": "lacks its final newline: added",
+    "CRLF line ends taken out": "has CRLF line ends of its own: taken out",
+}
+
+
+def report(
+    imported: Imported,
+    plan: Plan | None,
+    *,
+    folder: str,
+    strip: int,
+    hints: Mapping[str, str],
+    broken: Sequence[Verdict] = (),
+    claims: Sequence[str] = (),
+    dry_run: bool = False,
+    verbose: bool = False,
+) -> Report:
+    """``plan`` is the verdict on the series with the new patches, None without a base; ``hints`` say by
+    patch what would mend its paths; ``broken`` are later patches that applied before."""
+    series = imported.placement.series
+    verdicts = {v.name: v for v in plan.verdicts} if plan else {}
+    before: PatchName | None = None
+    previous: dict[PatchName, PatchName | None] = {}
+    for e in series.entries:
+        previous[e.name], before = before, e.name
+    text: list[str] = []
+    rows = []
+    for incoming, addition in zip(imported.incoming, imported.additions, strict=True):
+        e = addition.entry
+        v = verdicts.get(e.name)
+        after = previous[e.name]
+        hint = "" if v is None or v.status == "clean" else hints.get(e.name) or advice(v, after)
+        rows.append(_row(incoming, e.strip, e.reverse, v, hint, e.name, after))
+        options = options_of(e.strip, e.reverse, strip)
+        text.append(" ".join(filter(None, (f"{printable(e.name)}", options, f"from {printable(incoming.source)}"))))
+        for note in incoming.notes:
+            text += _wrapped(f"{printable(incoming.source)} {_MENDED.get(note, f': {note}')}".replace(" :", ":"), 4)
+        if v is not None and (v.status != "clean" or verbose):
+            text += _wrapped(f"{v.status}{f': {v.cause}' if v.cause not in (None, v.status) else ''}", 4)
+        if hint:
+            text += _wrapped(f"next: {hint}", 4)
+    text += [f"skipped: {line}" for line in imported.skipped]
+    for old, new in imported.placement.renamed.items():
+        text.append(f"renamed {printable(old)} to {printable(new)}")
+    text += [f"note: {claim}" for claim in claims]
+    for v in broken:
+        text += _wrapped(f"warning: {printable(v.name)}, which stands behind, does not apply any more ({v.cause})", 0)
+    if imported.placement.listed_now:
+        text.append(f"{folder}/series was written, for the order needs one now")
+    text.append(_summary(imported, plan, folder, dry_run))
+    data = {
+        "patches": rows,
+        "renamed": [{"from": printable(a), "to": printable(b)} for a, b in imported.placement.renamed.items()],
+        "claims": list(claims),
+        "broken": [printable(v.name) for v in broken],
+        "skipped": list(imported.skipped),
+        "written": [] if dry_run else [f"{folder}/{printable(n)}" for n in _written(imported)],
+        "dry_run": dry_run,
+        "base": {"tree": plan.base} if plan else None,
+        "tip": {"tree": plan.tip} if plan else None,
+    }
+    return Report(command="import", ok=True, data=data, text=tuple(text))
+
+
+def _row(
+    incoming: Incoming,
+    strip: int,
+    reverse: bool,
+    v: Verdict | None,
+    hint: str,
+    name: str,
+    after: PatchName | None,
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "name": printable(name),
+        "source": printable(incoming.source),
+        "after": printable(after) if after else None,
+        "strip": strip,
+        "reverse": reverse,
+        "repairs": list(incoming.notes),
+        "status": v.status if v else None,
+        "cause": v.cause if v else None,
+    }
+    return row | ({"next": hint} if hint else {})
+
+
+def _written(imported: Imported) -> list[str]:
+    root = imported.placement.series.dir
+    return sorted(str(p.relative_to(root)) for p, raw in imported.placement.changes.items() if raw is not None)
+
+
+def _summary(imported: Imported, plan: Plan | None, folder: str, dry_run: bool) -> str:
+    count = plural(len(imported.additions), "patch")
+    done = f"{count} would come into {folder}" if dry_run else f"{count} imported into {folder}"
+    if plan is None:
+        return f"{done}; not judged, for there is no base yet: 'opencoti-patches bootstrap' fetches it"
+    ours = {a.entry.name for a in imported.additions}
+    bad = sum(v.name in ours and not v.applied for v in plan.verdicts)
+    return f"{done}; {bad} of them {'does' if bad == 1 else 'do'} not apply" if bad else f"{done}; git takes them all"
+
+
+def _wrapped(line: str, indent: int) -> list[str]:
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 4),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

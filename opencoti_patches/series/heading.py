@@ -1,0 +1,43 @@
+"""The header of a patch that is being made: what it does, and why as far as that is known."""
+
+from __future__ import annotations
+
+import re
+from email.charset import QP, Charset
+from email.header import Header
+from email.utils import formataddr
+
+from opencoti_patches.core.errors import UsageError
+from opencoti_patches.core.model import encode
+
+_AUTHOR = re.compile(r"([^<>\r\n]*[^<>\s])\s*<([^<>\s]+@[^<>\s]+)>")
+_WORDS = Charset("utf-8")
+_WORDS.header_encoding = QP  # a reader of the file makes out most of it
+
+
+def heading(slug: str, message: str, author: str) -> bytes:
+    """A header that ends in a blank line. ``message`` has the subject as its first line, the reasons below;
+    without one the slug is the subject and no reason is made up, so that ``lint`` asks for it. With
+    ``author`` it is a mail, which git am takes; nobody's name is put in unasked.
+
+    Errors: UsageError ``bad-author``, ``bad-message``.
+    """
+    subject, _, why = message.strip().partition("\n")
+    subject = subject.strip() or re.sub(r"[-_]+", " ", slug).strip()
+    why = why.strip()
+    if re.search(r"^(?:diff -|--- |Index: |@@ -)", f"{subject}\n{why}", re.M):
+        raise UsageError("bad-message", "a line of the message begins like a diff", "indent it")
+    body = f"\n{why}\n\n" if why else "\n"
+    if not author:
+        return encode(f"Subject: {subject}\n{body}")
+    m = _AUTHOR.fullmatch(author.strip())
+    if m is None:
+        raise UsageError("bad-author", f"--author {author!r} is not of the form 'Name <name@host>'", "")
+    plain = why.isascii()
+    kind = "" if plain else "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n"
+    return encode(f"From: {formataddr((m[1], m[2]), _WORDS)}\nSubject: {field(subject)}\n{kind}{body}")
+
+
+def field(text: str) -> str:
+    """Text as a mail's header field holds it: ASCII on one line as it is, else encoded words."""
+    return text if text.isascii() else Header(text, _WORDS, maxlinelen=200).encode()

@@ -1,0 +1,131 @@
+"""Numbers and names of patches that join a series, after the habit of those that are there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from opencoti_patches.core.errors import Refused
+from opencoti_patches.core.model import printable
+from opencoti_patches.series.order import SUFFIXES, number_of
+
+_WIDTH = 4  # of the numbers of a series that has none yet
+_LONGEST = 57  # characters of a name without its ".patch", as git format-patch has it
+_MAIL_SUFFIXES = (".txt", ".eml", ".mail", ".mbox", ".mbx")
+
+
+class Numbers:
+    """Gives numbers to patches that come behind the first ``at`` of ``names``, one after the other.
+
+    Numbers are unique and ascend within a folder; ``folder`` is the one in question, "" for the series'
+    own. A series is numbered if most of its patches are; an empty one counts as numbered. With
+    ``renumber`` the later patches make room.
+    """
+
+    def __init__(self, names: Sequence[str], at: int, *, folder: str = "", renumber: bool = False) -> None:
+        self.numbered = not names or 2 * sum(number_of(n) is not None for n in names) > len(names)
+        self._names = [n for n in names if _folder(n) == folder]
+        self._later = [n for n in names[at:] if _folder(n) == folder]
+        before = [n for n in names[:at] if _folder(n) == folder]
+        self._last = max((x for n in before if (x := number_of(n)) is not None), default=-1)
+        self._limit = min((x for n in self._later if (x := number_of(n)) is not None), default=None)
+        self.width = _width([*reversed(before), *self._later])
+        self._behind = before[-1] if before else ""
+        if renumber:
+            self._limit = None
+
+    def fits(self, number: int) -> bool:
+        """Whether a patch may have this number here."""
+        return number > self._last and (self._limit is None or number < self._limit)
+
+    def next(self) -> int:
+        """The next number. Errors: Refused ``no-number``."""
+        return self.take(max(self._last + 1, 1))
+
+    def take(self, number: int) -> int:
+        """This number. Errors: Refused ``no-number`` if it does not fit."""
+        if not self.fits(number):
+            later = next(n for n in self._later if number_of(n) == self._limit) if self._limit is not None else ""
+            around = " and ".join(printable(n) for n in (self._behind, later) if n)
+            raise Refused(
+                "no-number",
+                f"the number {self.written(number)} is not free {'between' if ' and ' in around else 'beside'} {around}",
+                "--renumber makes room: the later patches get the next numbers",
+            )
+        self._last = number
+        return number
+
+    def written(self, number: int) -> str:
+        """A number as this series writes it."""
+        return f"{number:0{self.width}d}"
+
+    def shifted(self) -> dict[str, str]:
+        """New names of the later patches that must make room for the numbers given: no more of them than
+        need be, each by as little as can be."""
+        renamed = {}
+        last = self._last
+        for name in self._later:
+            number = number_of(name)
+            if number is None:
+                continue
+            if number > last:
+                break
+            last += 1
+            head, tail = _folder(name), name.rsplit("/", 1)[-1]
+            rest = tail.lstrip("0123456789")
+            renamed[name] = f"{head}{last:0{len(tail) - len(rest)}d}{rest}"
+        return renamed
+
+
+def named(own: str, subject: str, numbers: Numbers, *, keep: bool = False, exact: bool = False) -> str:
+    """The name for a patch that came as file ``own`` (may be empty).
+
+    Its own one if that has a number that fits, or needs none (``keep``, or an unnumbered series); else
+    the next number and the subject, as git format-patch would call it. ``exact``: an own name stays to the
+    letter, for it stood in a series file.
+    """
+    folder, given = _folder(own), own.rsplit("/", 1)[-1]
+    file = plain(given)
+    number = number_of(file)
+    if file and (keep or not numbers.numbered):
+        return own if exact else f"{folder}{file}"
+    if number is not None and numbers.fits(number):
+        numbers.take(number)
+        return f"{folder}{numbers.written(number)}{file.lstrip('0123456789')}"
+    stem = slug(subject) or slug(re.sub(r"^\d+[-_.]", "", _stem(file))) or "patch"
+    if not numbers.numbered:
+        return f"{folder}{stem[:_LONGEST]}.patch"
+    return f"{folder}{f'{numbers.written(numbers.next())}-{stem}'[:_LONGEST]}.patch"
+
+
+def slug(text: str) -> str:
+    """Text as part of a file name, after the rules of git format-patch."""
+    kept = re.sub(r"[^A-Za-z0-9._]+", "-", text)
+    return re.sub(r"\.+", ".", kept).lstrip("-").rstrip(".-")
+
+
+def plain(file: str) -> str:
+    """A file's own name as a patch can have it: a patch's suffix, nothing that a series file cannot hold."""
+    if not file:
+        return ""
+    stem = _stem(file)
+    suffix = file[len(stem) :] if file.endswith(SUFFIXES) else ".patch"
+    return (slug(stem).lstrip(".") or "patch") + suffix if re.search(r"[\s#'\"\\]|^\.", stem) else stem + suffix
+
+
+def _stem(file: str) -> str:
+    return next((file[: -len(s)] for s in (*SUFFIXES, *_MAIL_SUFFIXES) if file.endswith(s) and file != s), file)
+
+
+def _folder(name: str) -> str:
+    """Its folder with the slash, or nothing."""
+    return name[: len(name) - len(name.rsplit("/", 1)[-1])]
+
+
+def _width(names: Sequence[str]) -> int:
+    """How wide the nearest number is."""
+    for name in names:
+        m = re.match(r"(\d+)[-_.]", name.rsplit("/", 1)[-1])
+        if m:
+            return len(m[1])
+    return _WIDTH
