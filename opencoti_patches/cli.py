@@ -117,6 +117,18 @@ def main() -> NoReturn:
         sys.exit(Exit.YES)
     except OSError as e:
         _fail(name, as_json, Exit.COULD_NOT, "disk", f"{e.strerror or e}{f': {e.filename}' if e.filename else ''}", "")
+    except Exception as e:  # a defect of ours: say so in one line; its trace is there for whoever wants it
+        if os.environ.get("OPENCOTI_TRACE"):
+            raise
+        what = f"{type(e).__name__}: {e}".splitlines()[0][:200]
+        _fail(
+            name,
+            as_json,
+            Exit.COULD_NOT,
+            "internal",
+            f"internal error: {what}",
+            "set OPENCOTI_TRACE=1 for the trace, and report it",
+        )
     sys.exit(code or 0)
 
 

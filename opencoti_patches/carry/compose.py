@@ -4,7 +4,7 @@ only hunks, and the numbers and index lines that belong to them, come from the d
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from opencoti_patches.core.model import Entry, FilePatch, Hunk, TreeId, encode
 from opencoti_patches.doors.git import Repository
@@ -55,7 +55,7 @@ def composed(entry: Entry, before: TreeId, after: TreeId, repo: Repository, head
         at = f.span[1]
         g = fresh.pop(f.path, None)
         if g is not None:
-            parts += [lead_in, _file(entry.raw, f, diff, g)]
+            parts += [lead_in, _file(entry.raw, f, diff, g, entry.strip)]
     end = b"" if not parts[-1] or parts[-1].endswith(b"\n") else b"\n"
     if end:
         parts.append(end)
@@ -75,16 +75,18 @@ def _context(parsed: Parsed) -> int:
     return max(3, min(max(edges, default=3), 50))
 
 
-def _file(raw: bytes, f: FilePatch, diff: bytes, g: FilePatch) -> bytes:
+def _modes(f: FilePatch) -> tuple[str | None, ...]:
+    """What a patch says of a file's mode: the new file's, or a change from one to another."""
+    if f.operation == "create":
+        return (f.new_mode or "100644",)
+    return (f.old_mode, f.new_mode) if f.operation != "delete" and f.old_mode != f.new_mode else ()
+
+
+def _file(raw: bytes, f: FilePatch, diff: bytes, g: FilePatch, strip: int) -> bytes:
     """One file's part: the old lines above the first hunk, the new hunks."""
     same_kind = f.operation == g.operation and (f.old, f.new) == (g.old, g.new) and bool(f.hunks) and bool(g.hunks)
-    modes = (
-        f.operation not in ("create", "delete")
-        and (g.old_mode, g.new_mode) != (f.old_mode, f.new_mode)
-        and g.old_mode != g.new_mode
-    )
-    if not same_kind or modes or g.binary or f.binary:
-        return _unindexed(diff[g.span[0] : g.span[1]], f) if f.git_style else diff[g.span[0] : g.span[1]]
+    if not same_kind or _modes(f) != _modes(g):
+        return _named(diff[g.span[0] : g.span[1]], g, strip, max(len(f.old_blob or ""), 7))
     head = _indexed(raw[f.span[0] : f.hunks[0].span[0]], g)
     sections = {_body(h): h.section for h in f.hunks}
     parts = [head]
@@ -114,30 +116,32 @@ def _indexed(head: bytes, g: FilePatch) -> bytes:
     return _INDEX.sub(one, head, count=1) if g.old_blob and g.new_blob else head
 
 
-def _unindexed(text: bytes, f: FilePatch) -> bytes:
-    """git's own text for one file, its ids as short as the old patch had them."""
-    size = max(len(f.old_blob or ""), 7)
-    if f.binary == "git" or b"\nGIT binary patch\n" in text:
-        return text  # git wants full ids there
-    return _INDEX.sub(lambda m: b"index %s..%s" % (m[1][:size], m[2][:size]), text, count=1)
-
-
-def _named(text: bytes, g: FilePatch, strip: int) -> bytes:
-    """git's text for a file that the old patch did not have, for the strip level it is applied with."""
-    short = (
-        text
-        if b"\nGIT binary patch\n" in text
-        else _INDEX.sub(lambda m: b"index %s..%s" % (m[1][:10], m[2][:10]), text, count=1)
-    )
+def _named(text: bytes, g: FilePatch, strip: int, size: int = 10) -> bytes:
+    """git's own text for one file, for the strip level it is applied with, its ids cut to ``size``."""
+    if b"\nGIT binary patch\n" not in text:  # git wants full ids there
+        text = _INDEX.sub(lambda m: b"index %s..%s" % (m[1][:size], m[2][:size]), text, count=1)
     if strip == 1 or not g.git_style:
-        return short
-    prefix = b"" if strip == 0 else b"/".join([b"x"] * (strip - 1)) + b"/"
-    head, mark, rest = short.partition(b"\n@@ ")
+        return text
+    more = b"x/" * (strip - 1)
+    first, rest = text.split(b"\n", 1)
+    head, mark, hunks = rest.partition(b"\n@@ ")
     for side in (b"a/", b"b/"):
-        new = side + prefix if strip else b""
-        head = re.sub(rb'(?m)^((?:diff --git |--- |\+\+\+ )"?|diff --git \S+ "?)' + side, _put_behind(new), head)
-    return head + mark + rest
+        head = _put_behind(rb"--- |\+\+\+ ", side, side + more if strip else b"", head)
+    if more:  # of these names git strips one level less
+        head = _put_behind(rb"(?:rename|copy) (?:from|to) ", b"", more, head)
+    return b"diff --git %s\n" % _both_names(first, g, more if strip else None) + head + mark + hunks
 
 
-def _put_behind(new: bytes) -> Callable[[re.Match[bytes]], bytes]:
-    return lambda m: m[1] + new
+def _put_behind(word: bytes, side: bytes, new: bytes, head: bytes) -> bytes:
+    return re.sub(rb'(?m)^((?:%s)"?)%s' % (word, side), lambda m: m[1] + new, head)
+
+
+def _both_names(line: bytes, g: FilePatch, more: bytes | None) -> bytes:
+    """The names of a "diff --git a/OLD b/NEW" line, with ``more`` behind a/ and b/; None: without these."""
+    rest = line.removeprefix(b"diff --git ")
+    plain = b"a/" + encode(g.old or g.new or "")
+    quoted = re.match(rb'"(?:[^"\\]|\\.)*"', rest)
+    old = quoted[0] if quoted else plain
+    names = ((old, b"a/"), (rest[len(old) + 1 :], b"b/"))
+    sides = [(name, side, b"" if more is None else side + more) for name, side in names]
+    return b" ".join(_put_behind(b"", side, new, name) for name, side, new in sides)

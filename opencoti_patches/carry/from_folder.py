@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, note
 from opencoti_patches.carry.compose import composed
 from opencoti_patches.carry.model import Row
+from opencoti_patches.carry.trial import judged
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId
+from opencoti_patches.core.progress import Progress
 from opencoti_patches.series.header import with_note
-from opencoti_patches.series.parse import parse
+from opencoti_patches.series.order import entry_of
+from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.tree import trees
 from opencoti_patches.tree.worktree import WorkTree
 
@@ -68,18 +72,65 @@ def rewritten(
     raw = composed(entry, before, snapshot.now, store.repo)
     if raw == entry.raw:
         return Row(name=name, status="kept", reason="the folder is what the patch makes")
-    found = guards.compare(old, parse(raw, entry.strip, entry.reverse))
-    adapted = not found.same or bool(found.lost)
+    new = parse(raw, entry.strip, entry.reverse)
+    found = guards.compare(old, new)
+    adapted = not found.same or bool(found.lost) or _beside_lines(entry.raw, old) != _beside_lines(raw, new)
     reason = "the folder's edits" if adapted else "same content"
     if not adapted and _numbers_only(entry, raw):
-        return Row(name=name, status="renumbered", reason="line numbers and index lines only", raw=raw)
+        return Row(
+            name=name,
+            status="renumbered",
+            reason="line numbers and index lines only",
+            tree=snapshot.now,
+            raw=raw,
+        )
     header = with_note(old.header, note.note(project, previous, [reason], adapted=adapted, tag=tag))
     return Row(
         name=name,
         status="adapted" if adapted else "regenerated",
         reason="; ".join([reason, *(f"dropped {x}" for x in found.lost)]),
         interdiff=found.interdiff,
+        tree=snapshot.now,
         raw=header + raw[len(old.header) :],
+    )
+
+
+def among(series: Series, row: Row, base: TreeId, store: Store, *, progress: Progress) -> list[Row]:
+    """The rewritten patch among the others. These stay as they are; those that do not apply on what it
+    makes now are in conflict."""
+    if row.raw is None:
+        return [row if e.name == row.name else Row(name=e.name, status="kept") for e in series.entries]
+    raw = row.raw
+    entries = tuple(
+        entry_of(series.dir, e.name, raw, strip=e.strip, reverse=e.reverse) if e.name == row.name else e
+        for e in series.entries
+    )
+    plan = judged(replace(series, entries=entries), {row.name}, base, store, progress=progress)
+    broken = {v.name: v.cause for v in plan.verdicts if not v.applied and v.name != row.name}
+    why = f"does not apply with {row.name} as it is now ({{}}): next, opencoti-patches regen"
+    return [
+        row
+        if e.name == row.name
+        else Row(name=e.name, status="conflict", reason=why.format(broken[e.name]))
+        if e.name in broken
+        else Row(name=e.name, status="kept")
+        for e in series.entries
+    ]
+
+
+def _beside_lines(raw: bytes, parsed: Parsed) -> list[tuple[str | bytes, ...]]:
+    """What a patch does beside adding and removing lines: the files it makes, moves or removes, their
+    modes, binary contents."""
+    return sorted(
+        (
+            str(f.path),
+            f.operation,
+            str(f.old),
+            f.new_mode or "100644" if f.operation == "create" else "",
+            str(f.new_mode) if f.operation != "create" and f.old_mode != f.new_mode else "",
+            re.sub(rb"\Aindex .*\n", b"", raw[f.span[0] : f.span[1]].partition(b"\nGIT binary patch\n")[2]),
+        )
+        for f in parsed.files
     )
 
 

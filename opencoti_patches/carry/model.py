@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from opencoti_patches.core.model import PatchName
+from opencoti_patches.core.model import PatchName, TreeId
 
 Carried = Literal["kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked"]
 
@@ -29,4 +29,5 @@ class Row:
     reason: str = ""
     hunks: tuple[HunkHow, ...] = ()
     interdiff: tuple[str, ...] = ()
+    tree: TreeId | None = None  # what it makes, where that is known before it is written
     raw: bytes | None = None

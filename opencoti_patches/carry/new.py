@@ -16,7 +16,7 @@ from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series import lock
-from opencoti_patches.series.numbering import Numbers, slug
+from opencoti_patches.series.numbering import Numbers, folder_of, slug
 from opencoti_patches.series.order import LOCK_FILE, SUFFIXES, entry_of, number_of
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position, stale_claims
 from opencoti_patches.tree import trees
@@ -64,10 +64,8 @@ def make(
     if snapshot.now == before:
         where = f"the tree after {previous}" if previous else "the bare base"
         raise Refused("no-change", f"the folder is {where}: there is nothing in it for a patch", "edit it first")
-    numbers = Numbers(
-        [e.name for e in series.entries], at, folder=_folder(previous or ""), renumber=renumber
-    )
-    name = _named(wanted, _folder(previous or ""), numbers)
+    numbers = Numbers([e.name for e in series.entries], at, folder=folder_of(previous or ""), renumber=renumber)
+    name = _named(wanted, folder_of(previous or ""), numbers)
     raw = header + forward(store.repo, before, snapshot.now)
     entry = entry_of(series.dir, name, raw)
     addition = Addition(entry=entry, line=line_of(name, 1, False, usual))
@@ -84,7 +82,16 @@ def make(
             f"nothing was written; put it behind {printable(series.entries[-1].name)}, or edit that patch too",
         )
     aside = frozenset(v.name for v in new.verdicts if not v.applied)
-    plan = prove(placement.series.entries, {entry.name: raw}, aside, placement.series, base, store, progress=progress)
+    plan = prove(
+        placement.series.entries,
+        {entry.name: raw},
+        aside,
+        placement.series,
+        base,
+        store,
+        made={entry.name: snapshot.now},
+        progress=progress,
+    )
     return Made(
         entry=entry,
         previous=previous,
@@ -127,10 +134,6 @@ def _named(wanted: str, folder: str, numbers: Numbers) -> str:
     if not numbers.numbered:
         return f"{folder}{stem}{_SUFFIX}"
     return f"{folder}{numbers.written(numbers.next())}-{stem}{_SUFFIX}"
-
-
-def _folder(name: str) -> str:
-    return name[: len(name) - len(name.rsplit("/", 1)[-1])]
 
 
 def _wrong_bootstrap(series: Series, previous: PatchName | None, at_patch: str) -> Refused:

@@ -25,9 +25,11 @@ def prove(
     base: TreeId,
     store: Store,
     *,
+    made: Mapping[PatchName, TreeId] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """Check a series in which the patches of ``written`` have new bytes and those ``aside`` do not apply.
+    """Check a series in which the patches of ``written`` have new bytes and those ``aside`` do not apply;
+    ``made`` are the trees that written ones must make, where they are known.
 
     Returns the plan of the series without the latter. Errors: CouldNot ``not-proven``: then nothing may
     be written.
@@ -48,7 +50,7 @@ def prove(
             )
         first = next((i for i, e in enumerate(new) if e.name in written), len(new))
         if first < len(new):
-            _one_by_one(new, written, whole, base, store, folder, progress)
+            _one_by_one(new, written, made or {}, whole, base, store, folder, progress)
         return plan
 
 
@@ -63,6 +65,7 @@ def _staged(entry: Entry, raw: bytes, folder: Path, number: int) -> Entry:
 def _one_by_one(
     new: Sequence[Entry],
     written: Mapping[PatchName, bytes],
+    made: Mapping[PatchName, TreeId],
     whole: Series,
     base: TreeId,
     store: Store,
@@ -76,6 +79,12 @@ def _one_by_one(
         if e.name not in written:
             continue
         before = chain[i - 1] if i else base
+        if made.get(e.name, chain[i]) != chain[i]:
+            raise CouldNot(
+                "not-proven",
+                f"{e.name} as written anew makes another tree than the one it was made from; nothing was changed",
+                "please report this with the patch",
+            )
         touched = store.repo.diff_trees(before, chain[i])
         had = {p: old for p, (old, _) in touched.items() if old}
         contents = store.repo.blobs(oid for mode, oid in had.values() if mode != "160000")

@@ -16,12 +16,14 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, ladder, note
 from opencoti_patches.carry.compose import composed, renumbered
 from opencoti_patches.carry.model import HunkHow, Row
-from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, PatchName, Series, TreeId, printable
+from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, PatchName, Problem, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.listing import Listing
+from opencoti_patches.plan.moved import moved_warnings
+from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.header import with_note
@@ -47,6 +49,9 @@ def regen(
         return walk.run(wanted, project, tag, progress or Silent())
 
 
+_WHY = {"zero-context": "it had no context lines, and git takes none such", "eol": "line ends changed"}
+
+
 class _Conflict(Exception):
     """A patch finds no place; the message says why."""
 
@@ -69,12 +74,22 @@ class _Walk:
         while len(self.rows) < len(self.entries):
             progress.update("regenerating", len(self.rows), len(self.entries), "patches")
             run = self._next_run()
-            landings, errors = self.scratch.take(run)
-            for entry, landed in zip(run, landings, strict=False):
-                self.rows.append(self._taken(entry, landed))
+            landings, errors, doubts = self._take(run)
+            for entry, landed, doubt in zip(run, landings, doubts, strict=False):
+                self.rows.append(self._taken(entry, landed, doubt))
             if errors is not None:
                 self.rows.append(self._refused(run[len(landings)], errors))
         return tuple(self.rows)
+
+    def _take(
+        self, run: Sequence[Entry]
+    ) -> tuple[Sequence[tuple[Landing, ...]], tuple[str, ...] | None, Sequence[tuple[Problem, ...]]]:
+        """What ``Scratch.take`` gives, and what is doubtful about the places of moved hunks."""
+        before = dict(self.scratch.state())
+        landings, errors = self.scratch.take(run)
+        patches = [(self.parsed[e.name], landed) for e, landed in zip(run, landings, strict=False)]
+        doubts = moved_warnings(patches, before, self.store.repo) if any(landings) else [()] * len(patches)
+        return landings, errors, doubts
 
     def _next_run(self) -> Sequence[Entry]:
         """What to give git next: as much as goes in one call."""
@@ -85,7 +100,7 @@ class _Walk:
 
     # -- git took it -------------------------------------------------------------------------
 
-    def _taken(self, entry: Entry, landed: tuple[Landing, ...]) -> Row:
+    def _taken(self, entry: Entry, landed: tuple[Landing, ...], doubts: Sequence[Problem] = ()) -> Row:
         if not landed:
             return Row(name=entry.name, status="kept")
         if not self._may(entry):
@@ -102,6 +117,9 @@ class _Walk:
             HunkHow(file=printable(parsed.files[w.file].path), hunk=w.hunk, how=f"moved by {w.offset:+d} lines")
             for w in landed
         )
+        if doubts:  # the numbers would make a wrong place look right
+            why = "; ".join(f"{d.file}, hunk {d.hunk}: {d.message}" for d in doubts)
+            return Row(name=entry.name, status="adapted", reason=f"moved ({far}), and {why}", hunks=hows, raw=raw)
         return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
 
     # -- git refused it ----------------------------------------------------------------------
@@ -127,7 +145,7 @@ class _Walk:
                 reason=f"stands on {', '.join(verdict.blocked_by)}: {verdict.evidence}",
             )
         try:
-            return self._carried(entry, parsed, mended)
+            return self._carried(entry, parsed, mended, verdict.cause or "")
         except _Conflict as e:
             self.failed.append((entry, parsed))
             problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
@@ -144,18 +162,18 @@ class _Walk:
         staged = self._staged(entry, raw)
         self.parsed[entry.name] = parse(raw, entry.strip, entry.reverse)
         self.scratch.ask(touched([self.parsed[entry.name]]))
-        landings, errors = self.scratch.take([staged])
+        landings, errors, doubts = self._take([staged])
         if errors is not None:
             return None
-        moved = self._taken(staged, landings[0]) if landings[0] else None
+        moved = self._taken(staged, landings[0], doubts[0])
         return Row(
             name=entry.name,
-            status="regenerated",
-            reason="; ".join(mended) + (f"; {moved.reason}" if moved and moved.raw else ""),
-            raw=moved.raw if moved and moved.raw else raw,
+            status="adapted" if moved.status == "adapted" else "regenerated",
+            reason="; ".join(mended) + (f"; {moved.reason}" if moved.reason else ""),
+            raw=moved.raw or raw,
         )
 
-    def _carried(self, entry: Entry, parsed: Parsed, mended: tuple[str, ...]) -> Row:
+    def _carried(self, entry: Entry, parsed: Parsed, mended: tuple[str, ...], why: str) -> Row:
         """Bring the patch's change in, and write the difference that it makes."""
         hows: list[HunkHow] = []
         drift: Counter[ladder.Drift] = Counter()
@@ -164,7 +182,7 @@ class _Walk:
         modes: dict[str, str] = {}
         for f in parsed.files:
             self._bring(f, contents, modes, hows, drift, moved)
-        notes = [*mended, *ladder.drift_words(drift)]
+        notes = [*mended, *ladder.drift_words(drift)] or [_WHY.get(why, "it no longer applied")]
         before = self.store.repo.tree_with(self.base, self.scratch.changes())
         given = {p: c for p, c in contents.items() if c is not None}
         oids = dict(zip(given, self.store.repo.hash_blobs(list(given.values())), strict=True))
@@ -192,6 +210,7 @@ class _Walk:
             reason="; ".join([*doubts, *notes]) or "written anew",
             hunks=tuple(hows),
             interdiff=found.interdiff,
+            tree=after,
             raw=raw,
         )
 
@@ -218,6 +237,8 @@ class _Walk:
         old = f.old or ""
         if old not in state or state[old][0] in ("120000", "160000"):
             raise _Conflict(f"{printable(old)} is not a file of the tree")
+        if f.new in contents or (old in contents and f.operation != "copy"):
+            raise _Conflict(f"{path} is in the patch twice")
         lines = lines_of(self.store.repo.blobs([state[old][1]])[state[old][1]])
         shift, begin = 0, 0
         for hunk in f.hunks:
@@ -229,7 +250,7 @@ class _Walk:
             begin = placed.at + len(placed.new)
             hows.append(HunkHow(file=path, hunk=hunk.number, how=placed.how))
             drift.update(placed.drift)
-            if not placed.function_kept:
+            if not placed.function_kept and has_functions(f.path):
                 moved.append(f"{path}, hunk {hunk.number} lands in another function")
         if f.operation in ("delete", "rename"):
             contents[old] = None
@@ -248,10 +269,11 @@ def _starts(parsed: Parsed, landed: Sequence[Landing], reverse: bool) -> Mapping
     offsets = {(w.file, w.hunk): w.offset for w in landed}
     starts = {}
     for number in {w.file for w in landed}:
-        grown = 0
+        sofar: list[tuple[int, int]] = []  # hunks: where they are now, and by how much the file grew there
         for hunk in parsed.files[number].hunks:
             new = hunk.new_start + offsets.get((number, hunk.number), 0)
-            old = new - grown + (hunk.old_count == 0) * -1 + (hunk.new_count == 0) * 1
-            grown += hunk.new_count - hunk.old_count
+            growth = hunk.new_count - hunk.old_count
+            old = new - sum(g for at, g in sofar if at < new) + (hunk.new_count == 0) - (hunk.old_count == 0)
+            sofar = [(at + growth * (at > new), g) for at, g in sofar] + [(new, growth)]
             starts[(number, hunk.number)] = (new, old) if reverse else (old, new)
     return starts

@@ -15,20 +15,30 @@ from opencoti_patches.series import lock, order
 
 
 def put_in_place(
-    rows: Sequence[Row], series: Series, base: TreeId, store: Store, *, dry_run: bool, progress: Progress
+    rows: Sequence[Row],
+    series: Series,
+    base: TreeId,
+    store: Store,
+    *,
+    into: Path | None = None,
+    dry_run: bool,
+    progress: Progress,
 ) -> list[Path]:
-    """Write the rows' new bytes over the patch files. The lock follows if there is one and the whole
-    series applies. Returns what was (or would be) written. Call with the store's lock held.
+    """Write the rows' new bytes over the patch files, or under their names to the folder ``into``. The
+    lock follows if there is one and the whole series applies. Returns what was (or would be) written.
+    Call with the store's lock held.
 
     Errors: CouldNot ``not-proven``, ``disk``; then nothing is changed.
     """
     written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None}
     if not written:
         return []
+    made = {r.name: r.tree for r in rows if r.tree is not None}
     aside = frozenset(r.name for r in rows if r.status in ("conflict", "blocked"))
-    plan = prove(series.entries, written, aside, series, base, store, progress=progress)
-    changes: dict[Path, bytes | None] = {e.path: written[e.name] for e in series.entries if e.name in written}
-    if not aside and (series.dir / order.LOCK_FILE).exists():
+    plan = prove(series.entries, written, aside, series, base, store, made=made, progress=progress)
+    home = into or series.dir
+    changes: dict[Path, bytes | None] = {home / e.name: written[e.name] for e in series.entries if e.name in written}
+    if not into and not aside and (series.dir / order.LOCK_FILE).exists():
         changes[series.dir / order.LOCK_FILE] = lock.write(_rewritten(series, written), plan)
     if not dry_run:
         fs.replace_all(changes, store.journal)

@@ -83,7 +83,7 @@ def _report(moved: Moved, count: int, folder: Path, tip: str | None, run: Run) -
         "to": moved.after.patch or None,
         "tree": moved.after.tree,
         "patches": count,
-        "written": [printable(p) for p in moved.written] if moved.before else len(moved.written),
+        "written": [printable(p) for p in moved.written],
         "deleted": [printable(p) for p in moved.deleted],
         "kept": moved.kept,
         "saved": [str(p) for p in moved.saved],

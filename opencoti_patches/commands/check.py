@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, within
+from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
 from opencoti_patches.series import order
 
 
@@ -43,7 +44,7 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
         report(
             plan,
             series,
-            where=Path(within(project.config, project.config.patches)),
+            where=Path(os.path.relpath(project.config.patches)),  # annotations are read from where it was started
             label=", ".join(s.label for s in project.config.sources),
             no_offset=no_offset,
             stale=stale,

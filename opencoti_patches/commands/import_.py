@@ -12,7 +12,7 @@ from opencoti_patches.series import order
 
 if TYPE_CHECKING:
     from opencoti_patches.base.store import Store
-    from opencoti_patches.core.model import Plan, Series, TreeId
+    from opencoti_patches.core.model import PatchName, Plan, Series, TreeId, Verdict
     from opencoti_patches.series.importing import Delivery, Imported
 
 
@@ -132,7 +132,7 @@ def _commits(path: Path, wanted: str, store: Store) -> Delivery:
 
 def _judged(
     run: Run, imported: Imported, series: Series, base: TreeId, store: Store, folders: list[str]
-) -> tuple[Plan, list, dict[str, str]]:  # type: ignore[type-arg]
+) -> tuple[Plan, list[Verdict], dict[PatchName, str]]:
     """What git says of the series with the patches in it, later ones that they break, and how to mend
     paths that fit nothing."""
     from opencoti_patches.carry.trial import judged, worse

@@ -9,7 +9,6 @@ import click
 
 from opencoti_patches.carry.model import Row
 from opencoti_patches.commands.common import Project, Run, complete_patch, example, open_project, options, within
-from opencoti_patches.core.model import PatchName
 from opencoti_patches.series import order
 
 
@@ -27,6 +26,7 @@ opencoti-patches regen 0034 --from WORK
 @click.option("--from", "folder", metavar="DIR", help="The patch becomes what was edited in DIR.")
 @click.option("--note", "tag", metavar="TAG", default="", help="A word for the note line, such as an issue.")
 @click.option("--accept-adapted", is_flag=True, help="Write patches whose content changed, too.")
+@click.option("--into", metavar="DIR", help="Write to DIR, and leave the patches folder alone.")
 @click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
 @options()
 @click.pass_context
@@ -37,6 +37,7 @@ def command(
     folder: str | None,
     tag: str,
     accept_adapted: bool,
+    into: str | None,
     dry_run: bool,
 ) -> None:
     """Write drifted patches anew: the difference between the tree before a patch and that tree with its
@@ -44,7 +45,8 @@ def command(
 
     The header keeps every line and gets one that says when and why. Four guards watch: content, loss,
     clobber, place. A patch whose content would change is 'adapted', and is written with --accept-adapted
-    only. With --from, the patch becomes exactly what was edited in DIR.
+    only. With --from, the patch becomes exactly what was edited in DIR. With --into, for CI, everything that
+    can be carried is written to DIR, adapted patches too, and the answer stays what it would be.
     """
     from opencoti_patches.carry import from_folder
     from opencoti_patches.carry.regen import regen
@@ -65,16 +67,19 @@ def command(
             row = from_folder.rewritten(
                 project.series, wanted[0], snapshot, project.base, store, project=config.name, tag=tag
             )
-            rows = _among(project, row)
+            rows = from_folder.among(project.series, row, project.base, store, progress=progress)
         else:
             snapshot = None
             only = frozenset(wanted) if wanted else None
             rows = regen(project.series, only, project.base, store, project=config.name, tag=tag, progress=progress)
         refused = [r for r in rows if r.status == "adapted"] if not (accept_adapted or folder) else []
         written: list[Path] = []
-        if not refused:
-            written = put_in_place(rows, project.series, project.base, store, dry_run=dry_run, progress=progress)
-    shown = [r for r in rows if not wanted or r.name in wanted]
+        if not refused or into:  # a folder of its own is for looking at: that is the review
+            elsewhere = run.directory / into if into else None
+            written = put_in_place(
+                rows, project.series, project.base, store, into=elsewhere, dry_run=dry_run, progress=progress
+            )
+    shown = [r for r in rows if not wanted or r.name in wanted or (folder and r.status == "conflict")]
     run.answer(
         report(
             "regen",
@@ -82,16 +87,12 @@ def command(
             written=[within(config, p) for p in written],
             dry_run=dry_run,
             refused=[r.name for r in refused],
+            into=into,
             new_files=snapshot.new_files if snapshot else (),
             verbose=run.verbose,
         ),
         ctx,
     )
-
-
-def _among(project: Project, row: Row) -> list[Row]:
-    """The rewritten patch among the others, which stay."""
-    return [row if e.name == row.name else Row(name=PatchName(e.name), status="kept") for e in project.series.entries]
 
 
 def open_project_again(project: Project) -> Project:

@@ -97,7 +97,7 @@ def load(start: Path) -> Config:
 
 def from_table(table: Mapping[str, Any], root: Path) -> Config:
     """A checked configuration from parsed TOML."""
-    _known(table, {"schema", "name", "base", "series", "tree", "build", "smoke", "release"}, "")
+    _known(table, {"schema", "name", "base", "series", "tree"}, "")
     if table.get("schema") != SCHEMA:
         raise UsageError(
             "bad-schema",

@@ -37,7 +37,7 @@ def diagnose(
     that were refused too, ``earlier`` all patches before it."""
     files = tuple(printable(f.path) for f in parsed.files)
     before = tuple(e.name for e, _ in failed)
-    if not parsed.files and not parsed.defects:
+    if not parsed.files and not any(d.fatal for d in parsed.defects):
         nothing = Problem(cause="empty", message="the file holds no change that git can read")
         return Verdict(name=entry.name, status="empty", cause="empty", problems=(nothing,), without=before)
     explainer = Explainer(entry, parsed, scratch, earlier)

@@ -36,7 +36,7 @@ class Explainer:
 
     def defects(self) -> list[Problem]:
         """What is wrong with the patch file itself, before any tree is looked at."""
-        found = [Problem(cause=d.cause, message=d.message, at_line=d.at_line) for d in self.parsed.defects]
+        found = [Problem(cause=d.cause, message=d.message, at_line=d.at_line) for d in self.parsed.defects if d.fatal]
         # a missing newline makes the count look wrong too: one word about it is enough
         newline = [p for p in found if p.cause == "missing-newline"]
         for f in self.parsed.files:
@@ -69,20 +69,41 @@ class Explainer:
             return []
         if "beyond a symbolic link" in said or "invalid path" in said:
             return [self._problem(f, "unsafe-path", printable(errors[0]))]
-        if f.operation == "create" and f.new in self.scratch.state():
+        if f.new in self.scratch.state() and (f.operation == "create" or _makes_unsaid(f)):
             return [self._exists(f)]
         if f.old and said and f.old not in self.scratch.state():
             return [self._missing(f)]
         if "wrong type" in said or "has type" in said:
-            return [self._problem(f, "mode", f"the patch takes it for another kind of file: {printable(errors[0])}")]
+            return [self._problem(f, "mode", self._kinds(f))]
+        if "does not match the current contents" in said:
+            return [self._other_binary(f)]
         if "binary" in said:
             return [self._problem(f, "binary", f"git cannot change this binary file: {printable(errors[0])}")]
         if f.operation in ("rename", "copy") and f.new in self.scratch.state() and f.new != f.old:
             return [self._problem(f, "exists", f"{printable(f.new or '')} is there already")]
         hunks = [h for h in f.hunks if h.number in rejected]
+        if "removal patch leaves" in said:
+            hunks = [h for h in f.hunks if h.old != self._lines(f.old or "")]
+            if not hunks:
+                return [
+                    self._problem(f, "context-changed", "it deletes the file as an empty one, but the file has lines")
+                ]
         if hunks:
             return [self._hunk(f, h) for h in hunks]
         return [self._problem(f, "corrupt", printable(errors[0]))] if errors else []
+
+    def _kinds(self, f: FilePatch) -> str:
+        mode, oid = self.scratch.state().get(f.old or "", ("", ""))
+        if mode != "120000":
+            return f"{printable(f.old or '')} is a file, and the patch changes a symbolic link"
+        target = printable(self.scratch.repo.blobs([oid])[oid].decode("utf-8", "surrogateescape"))
+        return f"{printable(f.old or '')} is a symbolic link to {target}, and the patch changes a file"
+
+    def _other_binary(self, f: FilePatch) -> Problem:
+        if f.new_blob and self.scratch.state()[f.old or ""][1].startswith(f.new_blob):
+            return self._problem(f, "already-applied", "the binary file has the new contents already")
+        words = "the binary file is not the one that the patch was made on, and binary contents are not merged"
+        return self._problem(f, "binary", words)
 
     def in_the_way(self) -> list[Problem]:
         """Files that the patch makes where the tree has a folder, or below what is a file there."""
@@ -120,7 +141,8 @@ class Explainer:
         path = f.old or ""
         self.missing_files.add(path)
         if gone := self._taken_away(path):
-            return self._problem(f, "missing-file", f"the file is gone: {gone}")
+            cause = "renamed-file" if " renames it " in gone else "missing-file"
+            return self._problem(f, cause, f"{printable(path)} is gone: {gone}")
         for strip in range(4):
             other = next(
                 (
@@ -144,9 +166,10 @@ class Explainer:
                 f"the file is at {printable(alike)}: its paths lack '{printable(alike.removesuffix(path))}'",
             )
         if alike:
-            return self._problem(f, "renamed-file", f"the file is not there; its lines stand in {printable(alike)}")
-        if f.operation == "modify" and f.new != f.old and self._there(f.new or ""):
-            return self._problem(f, "missing-file", f"its '---' line names {printable(path)}, which is not in the tree")
+            return self._problem(f, "renamed-file", f"{printable(path)} is not there; its lines stand in {printable(alike)}")
+        if f.new and f.new != f.old:
+            verb = "copies" if f.operation == "copy" else "renames"
+            return self._problem(f, "missing-file", f"{printable(path)}, which it {verb}, is not in the tree")
         return self._problem(f, "missing-file", "the file is not in the tree")
 
     def _there(self, path: str) -> bool:
@@ -182,6 +205,8 @@ class Explainer:
 
     def _hunk(self, f: FilePatch, hunk: Hunk) -> Problem:
         lines = self._lines(f.old or "")
+        if self.scratch.state().get(f.old or "", ("",))[0] == "120000":
+            return self._target(f, hunk, lines)
         cause, words, line = difference(lines, hunk)
         near = nearest(lines, hunk)
         if cause == "context-changed":
@@ -202,6 +227,19 @@ class Explainer:
             diff=near.diff if near.share >= _LIKE and cause != "already-applied" else (),
         )
 
+    def _target(self, f: FilePatch, hunk: Hunk, lines: Sequence[bytes]) -> Problem:
+        """A symlink's one line is where it points."""
+        points, wanted = (printable(b"".join(x).decode("utf-8", "surrogateescape")) for x in (lines, hunk.old))
+        done = b"".join(lines) == b"".join(hunk.new)
+        return Problem(
+            cause="already-applied" if done else "context-changed",
+            message=f"the symbolic link points to {points}" + (" already" if done else f", the patch expects {wanted}"),
+            file=printable(f.path),
+            hunk=hunk.number,
+            line=1,
+            at_line=hunk.at_line,
+        )
+
     def _lines(self, path: str) -> list[bytes]:
         """A file's lines before the patch, or as an earlier part of the same patch makes them."""
         if path in self.scratch.state():
@@ -220,6 +258,11 @@ class Explainer:
             if len(found) == 1:
                 return found[0]
         return ""
+
+
+def _makes_unsaid(f: FilePatch) -> bool:
+    """Whether it is a lone "@@ -0,0" with no word of creation."""
+    return not f.git_style and [h.old_count for h in f.hunks] == [0] and f.hunks[0].old_start == 0
 
 
 def _telling_lines(hunks: Sequence[Hunk]) -> list[bytes]:

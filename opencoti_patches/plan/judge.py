@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.core.model import Entry, Place, Plan, TreeId, Verdict, printable
+from opencoti_patches.core.model import Entry, Place, Plan, Problem, TreeId, Verdict, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.chain import Known, Records
@@ -58,17 +59,28 @@ class Judge:
         for run in runs_of(segment):
             rest = list(run)
             while rest:
+                if self._lacks_contents(rest[0]):
+                    self._refuse(rest.pop(0), ())
+                    continue
                 progress.update("checking patches", len(self.verdicts), len(self.entries), "patches")
-                taken, refused = self.scratch.take(rest)
+                taken, refused = self.scratch.take(list(takewhile(lambda e: not self._lacks_contents(e), rest)))
                 for entry, landed in zip(rest, taken, strict=False):
                     landings.append((entry, landed))
                     self.verdicts.append(self._passed(entry, landed))
                 rest = rest[len(taken) :]
                 if refused is not None and rest:
-                    self.verdicts.append(self._failed(rest.pop(0), refused))
-                    self.refused.append(self.verdicts[-1].name)
+                    self._refuse(rest.pop(0), refused)
         if any(landed for _, landed in landings):
             self._warn(start, landings, len(self.verdicts) - len(segment))
+
+    def _lacks_contents(self, entry: Entry) -> bool:
+        """Whether it only says that binary files differ. git would take it on a machine that happens to
+        have the new contents in its objects; strict is what it takes on any."""
+        return any(f.binary == "names-only" for f in self.parsed[entry.name].files)
+
+    def _refuse(self, entry: Entry, errors: tuple[str, ...]) -> None:
+        self.verdicts.append(self._failed(entry, errors))
+        self.refused.append(entry.name)
 
     def _passed(self, entry: Entry, landed: tuple[Landing, ...]) -> Verdict:
         files = self.parsed[entry.name].files
@@ -87,6 +99,10 @@ class Judge:
             cause="offset" if places else None,
             files=tuple(printable(f.path) for f in files),
             places=places,
+            problems=tuple(
+                Problem(cause=d.cause, message=d.message, level="warning", at_line=d.at_line)
+                for d in self.parsed[entry.name].defects
+            ),
             without=tuple(self.refused),
         )
 
@@ -113,7 +129,7 @@ class Judge:
         warned = {entry.name: problems for (entry, _), problems in zip(landings, found, strict=True) if problems}
         for i in range(begin, len(self.verdicts)):
             if problems := warned.get(self.verdicts[i].name):
-                self.verdicts[i] = replace(self.verdicts[i], problems=problems)
+                self.verdicts[i] = replace(self.verdicts[i], problems=self.verdicts[i].problems + problems)
 
 
 def _edited(entry: Entry) -> bool:

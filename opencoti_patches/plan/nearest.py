@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from opencoti_patches.core.model import Hunk, printable
 from opencoti_patches.plan.places import occurrences
 
 _DIFF_LINES = 14  # of the small diff at most
+_TELLING = re.compile(rb"\w\W*\w")  # of a line: "}" and "#endif"'s sisters stand everywhere
 _COMMON = 20  # a line that stands more often tells nothing about a place
 
 
@@ -30,9 +32,10 @@ def nearest(lines: Sequence[bytes], hunk: Hunk) -> Near:
         where.setdefault(line.strip(), []).append(i)
     votes: Counter[int] = Counter()
     telling = 0
+    some = any(_TELLING.search(line) for line in old)
     for i, line in enumerate(old):
         key = line.strip()
-        if not key:
+        if not key or (some and not _TELLING.search(key)):
             continue
         telling += 1
         places = where.get(key, [])
@@ -62,7 +65,9 @@ def _small_diff(old: Sequence[bytes], lines: Sequence[bytes], at: int) -> tuple[
             continue
         rows += ["-" + show(x) for x in old[a:b]]
         rows += ["+" + show(x) for x in found[c : d if a < len(old) - 1 or tag != "replace" else min(d, c + b - a)]]
-    first = next((i for i, r in enumerate(rows) if r[0] != " "), 0)
+    first = next((i for i, r in enumerate(rows) if r[0] != " "), None)
+    if first is None:
+        return ()
     rows = rows[max(first - 2, 0) :]
     last = max((i for i, r in enumerate(rows) if r[0] != " "), default=0)
     rows = rows[: last + 3]
@@ -86,14 +91,10 @@ def difference(lines: Sequence[bytes], hunk: Hunk) -> tuple[str, str, int]:
     """
     old, new = hunk.old, hunk.new
     exact = occurrences(lines, old)
-    if exact and not (hunk.lines[0][:1] == b" " or hunk.lines[-1][:1] == b" "):
-        return (
-            "zero-context",
-            "the hunk has no context lines, and git takes none such without being told to",
-            exact[0] + 1,
-        )
+    if exact:
+        return _elsewhere(lines, hunk, exact)
     done = occurrences(lines, new) if (hunk.added or hunk.removed) and len(new) > 1 else []
-    if done and not exact:
+    if done:
         return "already-applied", f"its result stands at line {done[0] + 1} already", done[0] + 1
     bare = [x.rstrip(b"\r\n") for x in lines]
     if hits := occurrences(bare, [x.rstrip(b"\r\n") for x in old]):
@@ -110,6 +111,23 @@ def difference(lines: Sequence[bytes], hunk: Hunk) -> tuple[str, str, int]:
             hits[0] + 1,
         )
     return "context-changed", "the lines it expects are not there", 0
+
+
+def _elsewhere(lines: Sequence[bytes], hunk: Hunk, exact: Sequence[int]) -> tuple[str, str, int]:
+    """Why git does not take a hunk whose lines do stand in the file."""
+    at = exact[0] + 1
+    if not any(x[:1] == b" " for x in hunk.lines):
+        words = f"the hunk has no context, so git takes it at the end of the file alone; its lines stand at line {at}"
+        return "zero-context", words, at
+    if hunk.lines[-1][:1] != b" " and exact[-1] + len(hunk.old) != len(lines):
+        words = (
+            f"no context follows its change, so git takes it at the end of the file alone; the lines stand at line {at}"
+        )
+        return "context-changed", words, at
+    if hunk.old_start <= 1 and exact[0] != 0:
+        words = f"the hunk begins at line 1, so git takes it there alone; the lines stand at line {at}"
+        return "context-changed", words, at
+    return "context-changed", f"the lines stand at line {at}, but an earlier hunk of the patch changes them", at
 
 
 def _eol_words(found: Sequence[bytes], old: Sequence[bytes]) -> str:

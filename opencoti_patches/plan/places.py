@@ -10,6 +10,10 @@ from opencoti_patches.plan.replay import Lines, position
 
 _FUNCTION = re.compile(rb"[A-Za-z_$]")  # git's default: a line that begins a definition
 _NAME = re.compile(rb"([~A-Za-z_$][\w$:~]*)\s*\(")
+_CODE = (
+    *(".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".m", ".mm", ".cu", ".cuh", ".cl"),
+    *(".metal", ".comp", ".glsl", ".py", ".js", ".mjs", ".ts", ".tsx", ".go", ".rs", ".java", ".kt", ".swift", ".sh"),
+)
 _SECTION_LIMIT = 80  # bytes git keeps of a heading
 
 
@@ -19,6 +23,11 @@ def heading(lines: Sequence[bytes], at: int) -> bytes:
         if _FUNCTION.match(lines[i]):
             return lines[i].rstrip()
     return b""
+
+
+def has_functions(path: str) -> bool:
+    """Whether headings of this file name functions; in a configuration file they are just lines."""
+    return path.lower().endswith(_CODE)
 
 
 def same_function(section: bytes, other: bytes) -> bool:
@@ -65,12 +74,15 @@ def warnings(f: FilePatch, hunk: Hunk, offset: int, lines: Lines) -> list[Proble
             )
         )
 
+    if not any(x[:1] == b" " for x in hunk.lines):
+        warn("zero-context", f"has no context, so git put it at the end of the file; it says line {hunk.new_start}")
+        return found
     others = [i + 1 for i in occurrences(lines, hunk.old) if i != at]
     if others:
         shown = ", ".join(map(str, others[:3])) + (", …" if len(others) > 3 else "")
         warn("ambiguous", f"landed at line {at + 1}, but its context stands at line {shown} too")
     landed = heading(lines, at)
-    if hunk.section and not same_function(hunk.section, landed):
+    if hunk.section and has_functions(f.path) and not same_function(hunk.section, landed):
         was, now = (printable(s.decode("utf-8", "replace").strip()) for s in (hunk.section, landed))
         warn("function-changed", f"was made in '{was}', landed in '{now or 'no function'}'")
     return found

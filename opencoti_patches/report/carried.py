@@ -20,6 +20,7 @@ def report(
     *,
     written: Sequence[str],
     dry_run: bool = False,
+    into: str | None = None,
     refused: Sequence[str] = (),
     new_files: Sequence[str] = (),
     verbose: bool = False,
@@ -36,7 +37,9 @@ def report(
     counts = Counter(r.status for r in rows)
     order: tuple[Carried, ...] = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked")
     summary = ", ".join(f"{counts[s]} {s}" for s in order if counts[s]) or "no patches"
-    if refused:
+    if refused and into:
+        summary += f". Look at what was adapted in {into} before you take it"
+    elif refused:
         summary += ". Nothing was written: look at what was adapted, then run it again with --accept-adapted"
     elif not written:
         summary += ". Nothing to write"

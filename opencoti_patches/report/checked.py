@@ -99,7 +99,12 @@ def report(
 
     def data() -> dict[str, Any]:
         rows = [_row(v, hints.get(v.name, "")) for v in plan.verdicts]
-        return {"base": {"tree": plan.base}, "tip": {"tree": plan.tip}, "patches": rows, "stale": list(stale)}
+        return {
+            "base": {"tree": plan.base},
+            "tip": {"tree": plan.tip},
+            "patches": rows,
+            "stale": [printable(line) for line in stale],
+        }
 
     return Report(
         command="check",
@@ -130,9 +135,9 @@ def _row(v: Verdict, hint: str) -> dict[str, Any]:
     if v.problems:
         row["problems"] = [_problem(p) for p in v.problems]
     if v.blocked_by:
-        row["blocked_by"], row["evidence"] = list(v.blocked_by), v.evidence
+        row["blocked_by"], row["evidence"] = [printable(n) for n in v.blocked_by], printable(v.evidence)
     if v.without:
-        row["without"] = list(v.without)
+        row["without"] = [printable(n) for n in v.without]
     if hint:
         row["next"] = hint
     return row

@@ -13,8 +13,8 @@ from opencoti_patches.series.importing import Imported, Incoming
 
 WIDTH = 80
 _MENDED = {
-    "final newline added": "lacks its final newline: added",
-    "CRLF line ends taken out": "has CRLF line ends of its own: taken out",
+    "final newline added": " lacks its final newline: added",
+    "CRLF line ends taken out": " has CRLF line ends of its own: taken out",
 }
 
 
@@ -24,7 +24,7 @@ def report(
     *,
     folder: str,
     strip: int,
-    hints: Mapping[str, str],
+    hints: Mapping[PatchName, str],
     broken: Sequence[Verdict] = (),
     claims: Sequence[str] = (),
     dry_run: bool = False,
@@ -47,9 +47,9 @@ def report(
         hint = "" if v is None or v.status == "clean" else hints.get(e.name) or advice(v, after)
         rows.append(_row(incoming, e.strip, e.reverse, v, hint, e.name, after))
         options = options_of(e.strip, e.reverse, strip)
-        text.append(" ".join(filter(None, (f"{printable(e.name)}", options, f"from {printable(incoming.source)}"))))
+        text.append(" ".join(filter(None, (printable(e.name), options, f"from {printable(incoming.source)}"))))
         for note in incoming.notes:
-            text += _wrapped(f"{printable(incoming.source)} {_MENDED.get(note, f': {note}')}".replace(" :", ":"), 4)
+            text += _wrapped(printable(incoming.source) + _MENDED.get(note, f": {note}"), 4)
         if v is not None and (v.status != "clean" or verbose):
             text += _wrapped(f"{v.status}{f': {v.cause}' if v.cause not in (None, v.status) else ''}", 4)
         if hint:

@@ -27,12 +27,12 @@ def report(made: Made, *, folder: str, new_files: Sequence[str]) -> Report:
     behind = f"behind {printable(made.previous)}" if made.previous else "as the first"
     text = [f"wrote {path}, {behind}: {plural(len(files), 'file')}, +{added} -{removed}"]
     text += _wrapped(f"new files taken in: {', '.join(map(printable, new_files))}") if new_files else []
-    text += [
-        f"renamed {printable(old)} to {printable(new)}" for old, new in made.placement.renamed.items()
-    ]
+    text += [f"renamed {printable(old)} to {printable(new)}" for old, new in made.placement.renamed.items()]
     text += [line for claim in made.claims for line in _wrapped(f"note: {claim}")]
     for v in made.moved:
-        text += _wrapped(f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {short(v.name)}")
+        text += _wrapped(
+            f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {short(v.name)}"
+        )
     if made.placement.listed_now:
         text.append(f"{folder}/series was written, for the order needs one now")
     if not why:
@@ -54,6 +54,4 @@ def report(made: Made, *, folder: str, new_files: Sequence[str]) -> Report:
 
 
 def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(
-        line, WIDTH, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False
-    )
+    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False)

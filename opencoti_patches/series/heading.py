@@ -39,5 +39,7 @@ def heading(slug: str, message: str, author: str) -> bytes:
 
 
 def field(text: str) -> str:
-    """Text as a mail's header field holds it: ASCII on one line as it is, else encoded words."""
-    return text if text.isascii() else Header(text, _WORDS, maxlinelen=200).encode()
+    """A subject as a mail's header field holds it: plain ASCII as it is, else encoded words."""
+    if text.isascii() and text.isprintable() and "=?" not in text:
+        return text
+    return Header(text, _WORDS, maxlinelen=75, header_name="Subject: [PATCH]").encode()

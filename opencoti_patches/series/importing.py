@@ -12,7 +12,7 @@ from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import FilePatch, PatchName, Series, decode, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.series import mails
-from opencoti_patches.series.numbering import Numbers, named
+from opencoti_patches.series.numbering import Numbers, folder_of, named
 from opencoti_patches.series.order import SERIES_FILE, entry_of, load, read_lines
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position
@@ -136,7 +136,7 @@ def prepare(
         incoming = _mended(given, level, directory)
         parsed = parse(incoming.raw, level, incoming.reverse)
         _refuse_unsafe(incoming, parsed)
-        folder = given.own[: len(given.own) - len(given.own.rsplit("/", 1)[-1])]
+        folder = folder_of(given.own)
         if folder not in numbers:
             numbers[folder] = Numbers(names, at, folder=folder, renumber=renumber)
         subject = what_and_why(parsed.header)[0]

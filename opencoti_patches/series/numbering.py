@@ -24,9 +24,9 @@ class Numbers:
 
     def __init__(self, names: Sequence[str], at: int, *, folder: str = "", renumber: bool = False) -> None:
         self.numbered = not names or 2 * sum(number_of(n) is not None for n in names) > len(names)
-        self._names = [n for n in names if _folder(n) == folder]
-        self._later = [n for n in names[at:] if _folder(n) == folder]
-        before = [n for n in names[:at] if _folder(n) == folder]
+        self._names = [n for n in names if folder_of(n) == folder]
+        self._later = [n for n in names[at:] if folder_of(n) == folder]
+        before = [n for n in names[:at] if folder_of(n) == folder]
         self._last = max((x for n in before if (x := number_of(n)) is not None), default=-1)
         self._limit = min((x for n in self._later if (x := number_of(n)) is not None), default=None)
         self.width = _width([*reversed(before), *self._later])
@@ -71,7 +71,7 @@ class Numbers:
             if number > last:
                 break
             last += 1
-            head, tail = _folder(name), name.rsplit("/", 1)[-1]
+            head, tail = folder_of(name), name.rsplit("/", 1)[-1]
             rest = tail.lstrip("0123456789")
             renamed[name] = f"{head}{last:0{len(tail) - len(rest)}d}{rest}"
         return renamed
@@ -84,7 +84,7 @@ def named(own: str, subject: str, numbers: Numbers, *, keep: bool = False, exact
     the next number and the subject, as git format-patch would call it. ``exact``: an own name stays to the
     letter, for it stood in a series file.
     """
-    folder, given = _folder(own), own.rsplit("/", 1)[-1]
+    folder, given = folder_of(own), own.rsplit("/", 1)[-1]
     file = plain(given)
     number = number_of(file)
     if file and (keep or not numbers.numbered):
@@ -117,8 +117,8 @@ def _stem(file: str) -> str:
     return next((file[: -len(s)] for s in (*SUFFIXES, *_MAIL_SUFFIXES) if file.endswith(s) and file != s), file)
 
 
-def _folder(name: str) -> str:
-    """Its folder with the slash, or nothing."""
+def folder_of(name: str) -> str:
+    """The folder in a patch's name, with its slash, or nothing."""
     return name[: len(name) - len(name.rsplit("/", 1)[-1])]
 
 

@@ -21,11 +21,13 @@ _LEAD_INS = (b"Index: ", b"=====", b"diff ")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Defect:
-    """Something in the patch file that git will not read: ``cause`` is a problem code."""
+    """Something wrong with the patch file itself: ``cause`` is a problem code. ``fatal``: git will not
+    read it; otherwise it reads on, and does not do what was meant."""
 
     cause: str
     at_line: int
     message: str
+    fatal: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,8 +130,9 @@ class _Reader:
     def _next(self, ahead: int) -> bytes:
         return self.lines[self.at + ahead] if self.at + ahead < len(self.lines) else b""
 
-    def _defect(self, cause: str, message: str, at: int | None = None) -> None:
-        self.defects.append(Defect(cause=cause, at_line=(self.at if at is None else at) + 1, message=message))
+    def _defect(self, cause: str, message: str, at: int | None = None, fatal: bool = True) -> None:
+        line = (self.at if at is None else at) + 1
+        self.defects.append(Defect(cause=cause, at_line=line, message=message, fatal=fatal))
 
     def _git_file(self) -> None:
         begin = self.at
@@ -186,7 +189,12 @@ class _Reader:
             self._defect("missing-newline", "the patch file lacks the newline at its end", self.at - 1)
         if operation in ("create", "delete") and not said:
             what, line_ = ("creates", "new") if operation == "create" else ("deletes", "deleted")
-            self._defect("corrupt", f"it {what} a file, but the header has no '{line_} file mode' line", begin)
+            words = (
+                f"it {what} a file, but the header has no '{line_} file mode' line, so git takes dev/null for a file"
+            )
+            self._defect("corrupt", words, begin, fatal=operation == "create")
+        if operation == "modify" and old and new and old != new:
+            operation = "rename"  # git does as if it said so
         self._finish(begin, operation, old, new, (old_raw, new_raw), modes=modes, blobs=blobs, git_style=True)
 
     def _plain_file(self) -> None:
@@ -225,6 +233,13 @@ class _Reader:
             if hunk is None:
                 break
             hunks.append(hunk)
+        if (
+            hunks
+            and self._next(0)[:1] in (b" ", b"+", b"-")
+            and not self._next(0).startswith((b"-- ", b"---", b"--\n"))
+        ):
+            words = "the @@ line above counts fewer lines than follow: git drops the rest, from here on, unsaid"
+            self._defect("corrupt", words, fatal=False)
         binary = "" if hunks else self._binary()
         end = self.offsets[self.at]
         self.files.append(

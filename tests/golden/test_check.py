@@ -63,7 +63,8 @@ def options_of(case: Path) -> list[tuple[str, int, bool]]:
 
 def summary(row: dict[str, Any]) -> dict[str, Any]:
     """What a case pins of one patch's answer: all but the wording and the advice."""
-    kept = {k: row[k] for k in ("name", "status", "cause", "files", "blocked_by", "without") if k in row}
+    alike = ("name", "status", "cause", "files", "blocked_by", "without")
+    kept: dict[str, Any] = {k: row[k] for k in alike if k in row}
     if "offsets" in row:
         kept["offsets"] = [f"{o['file']}#{o['hunk']} {o['offset']:+d} at {o['line']}" for o in row["offsets"]]
     if "problems" in row:
