@@ -20,6 +20,7 @@ COMMANDS = {
     "check": "Say whether the series applies strictly, and if not, why.",
     "apply": "Bring a folder to the patched tree.",
     "regen": "Write drifted patches anew by snapshot-diff.",
+    "bump": "Carry the whole series to a new upstream.",
     "new": "Make a patch from a changed folder.",
     "import": "Take patches in: diffs, mails, an mbox, a quilt folder, commits.",
     "export": "Write the series for quilt, git am or as an mbox.",

@@ -43,6 +43,13 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
     return tree, {"commit": commit}
 
 
+def full_rev(url: str, rev: str, store: Store) -> CommitId:
+    """The commit that a revision names, fetched. Errors: as ``make_tree``."""
+    remote = Remote(store.repo, store.root / "fetch.gitconfig")
+    local = _local(url)
+    return remote.fetch(str(local) if local else url, remote.resolve(local, rev) if local else rev)
+
+
 def _local(url: str) -> Path | None:
     """The folder that a URL of this machine names; None for ``host:path`` and other schemes."""
     path = Path(unquote(urlsplit(url).path)) if url.startswith("file://") else Path(url)

@@ -4,6 +4,7 @@ only hunks, and the numbers and index lines that belong to them, come from the d
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 from opencoti_patches.core.model import Entry, FilePatch, Hunk, TreeId, encode
@@ -47,19 +48,26 @@ def composed(entry: Entry, before: TreeId, after: TreeId, repo: Repository, head
     renames = any(f.operation in ("rename", "copy") for f in old.files)
     diff = repo.diff_text(before, after, context=context, renames=renames)
     new = parse(diff, 1)
-    fresh = {f.path: f for f in new.files}
+    fresh: dict[str, list[FilePatch]] = {}  # a change of type is two: one file goes, one comes
+    for g in new.files:
+        fresh.setdefault(g.path, []).append(g)
+    left = Counter(f.path for f in old.files)
     parts = [old.header if header is None else header]
     at = len(old.header)
     for f in old.files:
         lead_in = entry.raw[at : f.span[0]]
         at = f.span[1]
-        g = fresh.pop(f.path, None)
-        if g is not None:
-            parts += [lead_in, _file(entry.raw, f, diff, g, entry.strip)]
+        left[f.path] -= 1
+        mine = fresh.pop(f.path, [])
+        if mine[1:] and left[f.path]:
+            fresh[f.path] = mine[1:]
+            del mine[1:]
+        if mine:
+            parts += [lead_in, *(_file(entry.raw, f, diff, g, entry.strip) for g in mine)]
     end = b"" if not parts[-1] or parts[-1].endswith(b"\n") else b"\n"
     if end:
         parts.append(end)
-    parts += [_named(diff[g.span[0] : g.span[1]], g, entry.strip) for g in fresh.values()]
+    parts += [_named(diff[g.span[0] : g.span[1]], g, entry.strip) for mine in fresh.values() for g in mine]
     return b"".join(parts) + old.trailer
 
 

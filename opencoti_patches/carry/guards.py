@@ -62,14 +62,13 @@ def _squeezed(rows: dict[str, list[bytes]]) -> dict[str, list[bytes]]:
 
 def _lost(old: Parsed, new: Parsed) -> Iterable[str]:
     """Files, modes, renames and header lines that are not there any more."""
-    now = {f.path: f for f in new.files}
     for f in old.files:
-        other = now.get(f.path)
-        if other is None:
+        others = [g for g in new.files if g.path == f.path]  # two, where a file changes its type
+        if not others:
             yield f"the change to {printable(f.path)}"
-        elif f.operation in ("rename", "copy", "create", "delete") and other.operation != f.operation:
+        elif f.operation in ("rename", "copy", "create", "delete") and all(g.operation != f.operation for g in others):
             yield f"the {f.operation} of {printable(f.path)}"
-        elif f.new_mode and f.old_mode != f.new_mode and other.new_mode != f.new_mode:
+        elif f.new_mode and f.old_mode != f.new_mode and all(g.new_mode != f.new_mode for g in others):
             yield f"the mode {f.new_mode} of {printable(f.path)}"
     kept = Counter(new.header.split(b"\n"))
     gone = sum((Counter(old.header.split(b"\n")) - kept).values())
@@ -88,9 +87,8 @@ def _clobbered(before: dict[str, list[bytes]], now: dict[str, list[bytes]]) -> I
 
 def _interdiff(old: Parsed, new: Parsed) -> Iterable[str]:
     """Old content against new, file by file: ``-`` and ``+`` lines of both patches compared as text."""
-    before, after = {f.path: f for f in old.files}, {f.path: f for f in new.files}
-    for path in dict.fromkeys([*before, *after]):
-        a, b = _rows(before.get(path)), _rows(after.get(path))
+    for path in dict.fromkeys(f.path for f in (*old.files, *new.files)):
+        a, b = _rows(old.files, path), _rows(new.files, path)
         if a == b:
             continue
         yield printable(path)
@@ -98,6 +96,6 @@ def _interdiff(old: Parsed, new: Parsed) -> Iterable[str]:
         yield from (f"  {row}" for row in diff if not row.startswith("@@"))
 
 
-def _rows(f: FilePatch | None) -> Sequence[str]:
-    lines = [line for h in f.hunks for line in h.lines if line[:1] in b"+-"] if f else []
+def _rows(files: Sequence[FilePatch], path: str) -> Sequence[str]:
+    lines = [line for f in files if f.path == path for h in f.hunks for line in h.lines if line[:1] in b"+-"]
     return [printable(line.rstrip(b"\r\n").decode("utf-8", "surrogateescape")) for line in lines]

@@ -49,12 +49,13 @@ def place(lines: Sequence[bytes], hunk: Hunk, begin: int = 0, expected: int = -1
             return NoPlace(why=f"its lines stand in {len(exact)} places")
         return _placed(lines, hunk, at, list(range(at, at + len(hunk.old))), "applies as it is")
     squeezed = [b" ".join(x.split()) for x in lines]
-    found: dict[int, list[int | None]] = {}
-    for at in _starts(squeezed, hunk, begin):
-        if (match := _align(lines, squeezed, hunk, at)) is not None:
-            found.setdefault(next((m for m in match if m is not None), at), match)
-    if not found:
+    ends: dict[int, list[int | None]] = {}  # by the last line: of those that end alike, the longest
+    for start in _starts(squeezed, hunk, begin):
+        if (match := _align(lines, squeezed, hunk, start)) is not None:
+            ends.setdefault(max((m for m in match if m is not None), default=start), match)
+    if not ends:
         return NoPlace(why="its lines are not there, even with other white space")
+    found = {next((m for m in match if m is not None), end): match for end, match in ends.items()}
     at = _choose(lines, hunk, sorted(found))
     if at is None:
         return NoPlace(why=f"with white space aside its lines stand in {len(found)} places")

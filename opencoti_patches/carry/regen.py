@@ -110,7 +110,7 @@ class _Walk:
         for other, theirs in self.failed:
             if mine & touched([theirs]):
                 return Row(name=entry.name, status="kept", reason=f"moved; its line numbers wait for {other.name}")
-        raw = renumbered(entry.raw, parse(entry.raw, entry.strip), _starts(parsed, landed, entry.reverse))
+        raw = renumbered(entry.raw, parse(entry.raw, entry.strip), starts(parsed, landed, entry.reverse))
         offsets = sorted({w.offset for w in landed})
         far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
         hows = tuple(
@@ -229,7 +229,7 @@ class _Walk:
         if f.binary or not (f.old or f.new):
             raise _Conflict(f"{path}: a binary change cannot be carried")
         if f.operation == "create":
-            if f.new in state:
+            if f.new in state and contents.get(f.new or "", b"") is not None:
                 raise _Conflict(f"{path} is there already")
             contents[f.new or ""] = b"".join(x for h in f.hunks for x in h.added)
             modes[f.new or ""] = f.new_mode or "100644"
@@ -264,7 +264,7 @@ class _Walk:
         modes[f.new or ""] = f.new_mode or state[old][0]
 
 
-def _starts(parsed: Parsed, landed: Sequence[Landing], reverse: bool) -> Mapping[tuple[int, int], tuple[int, int]]:
+def starts(parsed: Parsed, landed: Sequence[Landing], reverse: bool) -> Mapping[tuple[int, int], tuple[int, int]]:
     """Old and new start of every hunk of the files in which one moved, as the patch file writes them."""
     offsets = {(w.file, w.hunk): w.offset for w in landed}
     starts = {}

@@ -18,7 +18,7 @@ _FORMATS = ("quilt", "mbox", "git")
     epilog=example(
         """
 opencoti-patches export ../for-quilt
-opencoti-patches export --format git --to 0034 OUT && git -C SRC am -b "$PWD"/OUT/*.patch
+opencoti-patches export --format git --to 0034 OUT && git -C SRC am "$PWD"/OUT/*.patch
 opencoti-patches export --format mbox OUT
 """
     )
@@ -72,10 +72,10 @@ def _report(
     text = [f"wrote {patches} patch{'es' * (patches != 1)} to {printable(folder)} ({form})"]
     if form != "quilt":
         what = "*.patch" if form == "git" else files[0]
-        keep = " -b" if tagged else ""
+        keep = " --keep-non-patch" if tagged else ""
         text.append(f"next: git am{keep} {shlex.quote(printable(folder).rstrip('/'))}/{what}; it ends at tree {tip}")
         if tagged:
-            text.append("note: -b, for some subjects begin with a [word] that git am drops without it")
+            text.append("note: so, for some subjects begin with a [word] that git am drops without it")
     data = {
         "dir": printable(str(target)),
         "format": form,

@@ -51,7 +51,7 @@ class Explainer:
                         at_line=f.at_line,
                     )
                 )
-            if not f.old and not f.new:
+            if "" in (f.old, f.new) or f.old is f.new is None:
                 name = printable(next((n for n in f.raw_paths if n), "its name"))
                 found.append(
                     Problem(
@@ -166,7 +166,9 @@ class Explainer:
                 f"the file is at {printable(alike)}: its paths lack '{printable(alike.removesuffix(path))}'",
             )
         if alike:
-            return self._problem(f, "renamed-file", f"{printable(path)} is not there; its lines stand in {printable(alike)}")
+            return self._problem(
+                f, "renamed-file", f"{printable(path)} is not there; its lines stand in {printable(alike)}"
+            )
         if f.new and f.new != f.old:
             verb = "copies" if f.operation == "copy" else "renames"
             return self._problem(f, "missing-file", f"{printable(path)}, which it {verb}, is not in the tree")

@@ -68,4 +68,4 @@ def mbox_name(project: str) -> str:
 
 def joined(mails: Sequence[bytes]) -> bytes:
     """An mbox."""
-    return b"".join(m if m.endswith(b"\n\n") else m + b"\n" for m in mails)
+    return b"\n".join(mails)

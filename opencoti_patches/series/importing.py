@@ -12,7 +12,7 @@ from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import FilePatch, PatchName, Series, decode, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.series import mails
-from opencoti_patches.series.numbering import Numbers, folder_of, named
+from opencoti_patches.series.numbering import Folders, named
 from opencoti_patches.series.order import SERIES_FILE, entry_of, load, read_lines
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position
@@ -127,7 +127,7 @@ def prepare(
     """
     at = position(series, after)
     names = [e.name for e in series.entries]
-    numbers: dict[str, Numbers] = {}
+    folders = Folders(names, at, renumber=renumber)
     mended: list[Incoming] = []
     additions: list[Addition] = []
     for given in delivery.patches:
@@ -136,15 +136,12 @@ def prepare(
         incoming = _mended(given, level, directory)
         parsed = parse(incoming.raw, level, incoming.reverse)
         _refuse_unsafe(incoming, parsed)
-        folder = folder_of(given.own)
-        if folder not in numbers:
-            numbers[folder] = Numbers(names, at, folder=folder, renumber=renumber)
         subject = what_and_why(parsed.header)[0]
-        name = named(given.own, subject, numbers[folder], keep=given.keep and not names, exact=given.keep)
+        name = named(given.own, subject, folders, keep=given.keep and not names, exact=given.keep)
         entry = entry_of(series.dir, name, incoming.raw, strip=level, reverse=given.reverse)
         mended.append(incoming)
         additions.append(Addition(entry=entry, line=_line(given, name, level, usual), above=given.above))
-    shifted = {old: new for n in numbers.values() for old, new in n.shifted().items()} if renumber else {}
+    shifted = folders.shifted() if renumber else {}
     placement = placed(series, additions, after, below=delivery.below, renamed=shifted)
     return Imported(incoming=tuple(mended), additions=tuple(additions), placement=placement, skipped=delivery.skipped)
 

@@ -38,7 +38,8 @@ def mail(header: bytes, diff: bytes, name: str) -> bytes:
 
 
 def has_tag(raw: bytes) -> bool:
-    """Whether a mail's subject begins with a [word] of its own, which git am keeps with ``-b`` only."""
+    """Whether a mail's subject begins with a [word] of its own, which git am keeps with
+    ``--keep-non-patch`` only."""
     from opencoti_patches.series.header import read_header
 
     subject = read_header(raw).fields.get("Subject", "")

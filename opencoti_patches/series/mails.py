@@ -28,7 +28,15 @@ def split(raw: bytes) -> tuple[list[bytes], tuple[str, ...]]:
     if not marks or marks[0] != 0:
         return [raw], notes
     parts = [raw[a:b] for a, b in zip(marks, [*marks[1:], len(raw)], strict=True)]
-    return [p if _OURS.match(p) else p[p.index(b"\n") + 1 :] for p in parts], notes
+    return [_alone(p, last=p is parts[-1]) for p in parts], notes
+
+
+def _alone(part: bytes, *, last: bool) -> bytes:
+    """A mail without what belongs to the mbox: the empty line behind it, another program's envelope."""
+    ours = bool(_OURS.match(part))
+    if part.endswith(b"\n\n") and not (last and ours):  # git puts that line between mails only
+        part = part[:-1]
+    return part if ours else part[part.index(b"\n") + 1 :]
 
 
 def decoded(raw: bytes) -> tuple[bytes, tuple[str, ...]]:

@@ -77,25 +77,41 @@ class Numbers:
         return renamed
 
 
-def named(own: str, subject: str, numbers: Numbers, *, keep: bool = False, exact: bool = False) -> str:
+class Folders:
+    """The numbers of each folder of a series, for patches that come behind its first ``at``."""
+
+    def __init__(self, names: Sequence[str], at: int, *, renumber: bool = False) -> None:
+        self._make = lambda folder: Numbers(names, at, folder=folder, renumber=renumber)
+        self._made: dict[str, Numbers] = {}
+
+    def __getitem__(self, folder: str) -> Numbers:
+        if folder not in self._made:
+            self._made[folder] = self._make(folder)
+        return self._made[folder]
+
+    def shifted(self) -> dict[str, str]:
+        """New names of the later patches that must make room."""
+        return {old: new for numbers in self._made.values() for old, new in numbers.shifted().items()}
+
+
+def named(own: str, subject: str, folders: Folders, *, keep: bool = False, exact: bool = False) -> str:
     """The name for a patch that came as file ``own`` (may be empty).
 
     Its own one if that has a number that fits, or needs none (``keep``, or an unnumbered series); else
-    the next number and the subject, as git format-patch would call it. ``exact``: an own name stays to the
-    letter, for it stood in a series file.
+    the next number and the subject, as git format-patch would call it, in no folder. ``exact``: an own
+    name stays to the letter, for it stood in a series file.
     """
-    folder, given = folder_of(own), own.rsplit("/", 1)[-1]
-    file = plain(given)
-    number = number_of(file)
-    if file and (keep or not numbers.numbered):
+    folder, file = folder_of(own), plain(own.rsplit("/", 1)[-1])
+    if file and (keep or not folders[""].numbered):
         return own if exact else f"{folder}{file}"
-    if number is not None and numbers.fits(number):
-        numbers.take(number)
-        return f"{folder}{numbers.written(number)}{file.lstrip('0123456789')}"
+    number = number_of(file)
+    if number is not None and folders[folder].fits(number):
+        return f"{folder}{folders[folder].written(folders[folder].take(number))}{file.lstrip('0123456789')}"
+    numbers = folders[""]
     stem = slug(subject) or slug(re.sub(r"^\d+[-_.]", "", _stem(file))) or "patch"
     if not numbers.numbered:
-        return f"{folder}{stem[:_LONGEST]}.patch"
-    return f"{folder}{f'{numbers.written(numbers.next())}-{stem}'[:_LONGEST]}.patch"
+        return f"{stem[:_LONGEST]}.patch"
+    return f"{f'{numbers.written(numbers.next())}-{stem}'[:_LONGEST]}.patch"
 
 
 def slug(text: str) -> str:

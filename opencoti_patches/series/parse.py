@@ -16,6 +16,8 @@ from opencoti_patches.series.names import is_epoch, named, names_of, preferred, 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?([^\n]*)")
 _INDEX = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d{6}))?")
 _MOVES = (b"rename from ", b"rename to ", b"rename old ", b"rename new ", b"copy from ", b"copy to ")
+_HEADER = (*_MOVES, b"old mode ", b"new mode ", b"deleted file mode ", b"new file mode ")
+_DASHED = (b"--- ", b"+++ ")
 _LEAD_INS = (b"Index: ", b"=====", b"diff ")
 
 
@@ -98,6 +100,7 @@ class _Reader:
         self.raw = raw
         self.files: list[FilePatch] = []
         self.defects: list[Defect] = []
+        self.stray: tuple[int, str | None] | None = None  # a lone "diff --git": its line, the file that it names
 
     def read(self) -> Parsed:
         while self.at < len(self.lines):
@@ -136,25 +139,29 @@ class _Reader:
 
     def _git_file(self) -> None:
         begin = self.at
-        old_raw, new_raw, same = names_of(self.lines[self.at][len(b"diff --git ") :].rstrip(b"\r\n"), self.strip)
+        names = self.lines[self.at][len(b"diff --git ") :].rstrip(b"\n")
+        old_raw, new_raw, same = names_of(names.rstrip(b"\r"), self.strip)
+        same = same and not names.endswith(b"\r")  # a CR would be part of the second name alone
         old, new = stripped(old_raw, self.strip), stripped(new_raw, self.strip)
         operation: Operation = "modify"
         said = False  # whether a line of the header, rather than a name /dev/null, says what is done
         modes: dict[str, str] = {}
         blobs: tuple[str, str] | None = None
         self.at += 1
-        while self.at < len(self.lines):
+        while self._next(0).endswith(b"\n"):
             line = self.lines[self.at].rstrip(b"\r\n")
             word = line.split(b" ", 2)
             if line.startswith(b"--- "):
                 name = named(line[4:], dated=False)
                 if name != b"/dev/null":
+                    self._same(operation, old, stripped(name, self.strip))
                     old, old_raw = stripped(name, self.strip) or old, name
                 elif operation == "modify":
                     operation = "create"
             elif line.startswith(b"+++ "):
                 name = named(line[4:], dated=False)
                 if name != b"/dev/null":
+                    self._same(operation, new, stripped(name, self.strip))
                     new, new_raw = stripped(name, self.strip) or new, name
                 elif operation == "modify":
                     operation = "delete"
@@ -180,13 +187,21 @@ class _Reader:
             elif not line.startswith((b"similarity index ", b"dissimilarity index ")):
                 break
             self.at += 1
+        if self._next(0).startswith(_HEADER) and not self._next(0).endswith(b"\n"):
+            self._defect("missing-newline", "the patch file lacks the newline at its end")
         if self.at == begin + 1:  # git takes it for text
-            if not same:
+            if same:
+                self.stray = begin, new
+            else:
                 self._defect("corrupt", "a line begins with 'diff --git' and names no file", begin)
             return
-        last = self.lines[self.at - 1]
-        if not last.endswith(b"\n") and not _INDEX.match(last):  # git skips such a line
-            self._defect("missing-newline", "the patch file lacks the newline at its end", self.at - 1)
+        dashed = any(x.startswith(_DASHED) for x in self.lines[begin : self.at])
+        self._mind_stray(operation, old, new, dashed)
+        if not same and not dashed and operation not in ("rename", "copy"):
+            words = f"with -p{self.strip} the names after 'diff --git' are not one name, and no other line has one"
+            if names.endswith(b"\r"):
+                words = "the 'diff --git' line ends with CR LF, so git reads no name there, and no other line has one"
+            self._defect("eol" if names.endswith(b"\r") else "wrong-strip", words, begin)
         if operation in ("create", "delete") and not said:
             what, line_ = ("creates", "new") if operation == "create" else ("deletes", "deleted")
             words = (
@@ -197,8 +212,24 @@ class _Reader:
             operation = "rename"  # git does as if it said so
         self._finish(begin, operation, old, new, (old_raw, new_raw), modes=modes, blobs=blobs, git_style=True)
 
+    def _same(self, operation: Operation, moved: str | None, name: str | None) -> None:
+        """Where a file is renamed or copied, the ``---`` and ``+++`` lines must agree."""
+        if operation in ("rename", "copy") and moved != name:
+            self._defect("corrupt", f"this line and the '{operation} from' and 'to' above it name different files")
+
+    def _mind_stray(self, operation: Operation, old: str | None, new: str | None, dashed: bool) -> None:
+        """git keeps the name of a lone "diff --git" line for the next file that has such a header."""
+        if self.stray is None:
+            return
+        line, name = self.stray
+        self.stray = None
+        if operation in ("create", "delete") or (operation == "modify" and (old, new) != (name, name)):
+            words = "a line of the text begins with 'diff --git', and git takes its name for the next file"
+            self._defect("corrupt", words, line, fatal=dashed)
+
     def _plain_file(self) -> None:
         begin = self.at
+        self.stray = None
         first, second = self.lines[self.at][4:], self.lines[self.at + 1][4:]
         old_raw, new_raw = named(first, dated=True), named(second, dated=True)
         self.at += 2
@@ -242,6 +273,15 @@ class _Reader:
             self._defect("corrupt", words, fatal=False)
         binary = "" if hunks else self._binary()
         end = self.offsets[self.at]
+        modes_differ = {"old", "new"} <= modes.keys() and modes["old"] != modes["new"]
+        broken = self._next(0).startswith(b"@@ -")
+        if not (hunks or broken or binary or modes_differ) and operation == "modify":
+            if self._next(0).endswith(b"\r\n"):
+                self._defect(
+                    "eol", "the patch has CRLF line ends, and git finds no change below the file's header", begin
+                )
+            else:
+                self._defect("corrupt", "no change follows the file's header", begin)
         self.files.append(
             FilePatch(
                 operation=operation,
@@ -262,15 +302,18 @@ class _Reader:
 
     def _binary(self) -> str:
         line = self.lines[self.at] if self.at < len(self.lines) else b""
-        if line.startswith((b"Binary files ", b"Files ")) and line.rstrip().endswith(b" differ"):
+        if line.startswith((b"Binary files ", b"Files ")) and line.endswith(b" differ\n"):
             self.at += 1
             return "names-only"
-        if line.rstrip(b"\r\n") != b"GIT binary patch":
+        if line != b"GIT binary patch\n":
             return ""
         self.at += 1
         while self.at < len(self.lines) and self.lines[self.at].startswith((b"literal ", b"delta ")):
             while self.at < len(self.lines) and self.lines[self.at].strip(b"\r\n"):
                 self.at += 1
+            if self.at == len(self.lines):
+                words = "the binary data lacks the blank line at its end: git drops the file, and takes those before it"
+                self._defect("missing-newline", words, self.at - 1)
             self.at += 1
         self.at = min(self.at, len(self.lines))
         return "git"

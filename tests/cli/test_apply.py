@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
 from e2e.trees import (
     LONG_AGO,
     Files,
@@ -27,8 +26,12 @@ from e2e.trees import (
 )
 
 if TYPE_CHECKING:
-    from cli.conftest import Sandbox
     from conftest import Git
+    from e2e.forked import Forked
+
+    from cli.conftest import Sandbox
+
+pytest_plugins = ["e2e.forked"]
 
 START: Files = {
     "src/a.c": text(numbered(1, 30)),
@@ -64,6 +67,12 @@ SECOND: Files = {
     "no end": text("no newline at end\n"),
 }
 THIRD: Files = {**SECOND, "src/a.c": text(numbered(1, 30, n10="ten", n25="25")), "crlf.txt": text("one\r\n2\r\n")}
+
+
+@pytest.fixture
+def sandbox(forked: Forked) -> Sandbox:
+    """An empty folder, and the program run in it."""
+    return forked
 
 
 @pytest.fixture

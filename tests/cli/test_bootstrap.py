@@ -9,7 +9,6 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-
 from e2e.trees import (
     HEADER,
     Files,
@@ -27,8 +26,12 @@ from e2e.trees import (
 )
 
 if TYPE_CHECKING:
-    from cli.conftest import Sandbox
     from conftest import Git
+    from e2e.forked import Forked
+
+    from cli.conftest import Sandbox
+
+pytest_plugins = ["e2e.forked"]
 
 START: Files = {
     "a.c": text(numbered(1, 40)),
@@ -43,6 +46,12 @@ START: Files = {
 FIRST: Files = {**START, "a.c": text(numbered(1, 40, n3="three"))}
 SECOND: Files = {**FIRST, "a.c": text(numbered(1, 40, n3="three", n20="twenty"))}
 THIRD: Files = {**SECOND, "b.c": text("int b3;\n")}
+
+
+@pytest.fixture
+def sandbox(forked: Forked) -> Sandbox:
+    """An empty folder, and the program run in it."""
+    return forked
 
 
 @pytest.fixture

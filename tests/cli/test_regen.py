@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
 from e2e.trees import (
     CONFIG,
     HEADER,
@@ -31,8 +30,12 @@ from e2e.trees import (
 )
 
 if TYPE_CHECKING:
-    from cli.conftest import Ran, Sandbox
     from conftest import Cli, Git
+    from e2e.forked import Forked
+
+    from cli.conftest import Ran, Sandbox
+
+pytest_plugins = ["e2e.forked"]
 
 CASES = Path(__file__).parents[1] / "golden" / "regen"
 NAMES = sorted(p.name for p in CASES.iterdir())
@@ -52,6 +55,12 @@ def patches(root: Path) -> dict[str, bytes]:
 def statuses(ran: Ran) -> list[str]:
     """The statuses of all rows."""
     return [r["status"] for r in ran.json["patches"]]
+
+
+@pytest.fixture
+def sandbox(forked: Forked) -> Sandbox:
+    """An empty folder, and the program run in it."""
+    return forked
 
 
 @pytest.fixture

@@ -1,157 +1,30 @@
-"""The plan's verdict is git's: on any tree, for any series, whatever was known before."""
+"""The plan's verdict is git's: on any tree, for any series, whatever was known before, on any machine."""
 
 from __future__ import annotations
 
-import re
+import json
+import os
+import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from conftest import File, Git, examples
+from conftest import Git, examples
+from drawing import Change, series
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.model import Series, TreeId
+from opencoti_patches.plan import judge
 from opencoti_patches.plan.strict import changes_after, check
 from opencoti_patches.series.order import load
-
-Tree = dict[bytes, File]
-
-# Few names, many collisions: each folder is a file or a symlink in some other tree.
-NAMES = [b"a", b"b", b"a/x", b"a/y", b"b/x", b"d", b"d/e", b"d/e/f", b"l", b"a/x/deep/er"]
-WORDS = [b"{\n", b"}\n", b"\n", b"int f(void)\n", b"\treturn 1;\n", b"\xe9t\xe9\n", b"one\r\n"]
-
-
-@dataclass(frozen=True)
-class Change:
-    """One patch of a series, as it stands in its file and in the series."""
-
-    raw: bytes
-    strip: int
-    reverse: bool
-
-
-@st.composite
-def contents(draw: st.DrawFn) -> bytes:
-    """A text, some of its lines often repeated; sometimes without its last newline, rarely no text."""
-    if draw(st.integers(0, 15)) == 0:
-        return draw(st.sampled_from([b"", b"\0bin\x01\n", b"\0other"]))
-    own = b"".join(b"line %d\n" % i for i in range(draw(st.integers(0, 12))))
-    often = b"".join(draw(st.lists(st.sampled_from(WORDS), max_size=4)))
-    text = draw(st.sampled_from([own + often, often + own, often * 4 + own, own + often + own]))
-    return text[:-1] if draw(st.integers(0, 5)) == 0 else text
-
-
-@st.composite
-def files(draw: st.DrawFn) -> File:
-    """Any file or symlink."""
-    if draw(st.integers(0, 5)) == 0:
-        return "120000", draw(st.sampled_from([b"a", b"d", b"d/e", b"../up"]))
-    return draw(st.sampled_from(["100644", "100644", "100755"])), draw(contents())
-
-
-def _put(tree: Tree, path: bytes, file: File) -> None:
-    """Put a file into a tree, in place of what is in its way."""
-    for other in list(tree):
-        if other.startswith(path + b"/") or path.startswith(other + b"/"):
-            del tree[other]
-    tree[path] = file
-
-
-@st.composite
-def edited(draw: st.DrawFn, before: Tree) -> Tree:
-    """A tree a few changes later."""
-    tree = dict(before)
-    for _ in range(draw(st.integers(1, 3))):
-        names = sorted(tree)
-        what = draw(st.sampled_from(["edit", "edit", "edit", "new", "delete", "move", "copy", "mode"]))
-        if what == "new" or not names:
-            _put(tree, draw(st.sampled_from(NAMES)), draw(files()))
-            continue
-        path = draw(st.sampled_from(names))
-        mode, content = tree[path]
-        if what == "delete":
-            del tree[path]
-        elif what in ("move", "copy"):
-            if what == "move":
-                del tree[path]
-            _put(tree, draw(st.sampled_from(NAMES)), (mode, content))
-        elif what == "mode" and mode != "120000":
-            tree[path] = ("100755" if mode == "100644" else "100644", content)
-        elif mode == "120000":
-            tree[path] = (mode, content + b"2")
-        else:
-            lines = content.split(b"\n")
-            at = draw(st.integers(0, len(lines)))
-            out, into = draw(st.sampled_from([(0, 1), (1, 1), (1, 0), (0, 3), (2, 1)]))
-            lines[at : at + out] = [b"new %d" % draw(st.integers(0, 9))] * into
-            tree[path] = (mode, b"\n".join(lines))
-    return tree
-
-
-@st.composite
-def bases(draw: st.DrawFn) -> Tree:
-    """A small tree to begin with."""
-    tree: Tree = {}
-    for path in draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=5)):
-        _put(tree, path, draw(files()))
-    return tree
-
-
-@st.composite
-def changes(draw: st.DrawFn, git: Git, states: Sequence[Tree]) -> Change:
-    """A patch between two of the states, in one of the many ways to write it; now and then damaged."""
-    at = draw(st.integers(0, len(states) - 2))
-    other = draw(st.integers(0, len(states) - 1)) if draw(st.integers(0, 4)) == 0 else at + 1
-    old, new = git.tree(states[at]), git.tree(states[other])
-    reverse = draw(st.integers(0, 5)) == 0
-    strip, prefixes = draw(
-        st.sampled_from(
-            [
-                (1, ["--src-prefix=a/", "--dst-prefix=b/"]),
-                (1, ["--src-prefix=a/", "--dst-prefix=b/"]),
-                (0, ["--no-prefix"]),
-                (2, ["--src-prefix=x/old/", "--dst-prefix=x/new/"]),
-            ]
-        )
-    )
-    options = [
-        f"-U{draw(st.sampled_from([3, 3, 3, 1, 0, 10]))}",
-        draw(st.sampled_from(["--no-renames", "-M40", "-C40"])),
-        draw(st.sampled_from(["--binary", "--full-index", "--abbrev=7"])),
-    ]
-    pair = (new, old) if reverse else (old, new)
-    raw = git("diff-tree", "-p", "-r", "--find-copies-harder", *options, *prefixes, *pair)
-    return Change(draw(damaged(raw)), strip, reverse)
-
-
-@st.composite
-def damaged(draw: st.DrawFn, raw: bytes) -> bytes:
-    """The patch as it is, most of the time; else as mail, editors and other diffs leave it."""
-    how = draw(st.integers(0, 15))
-    lines = raw.split(b"\n")
-    if how == 0:
-        keep = (b"diff --git", b"index ", b"new file", b"deleted file", b"old mode", b"new mode", b"similarity")
-        lines = [x for x in lines if not x.startswith(keep)]
-    elif how == 1 and draw(st.booleans()):
-        lines = lines[: draw(st.integers(0, len(lines)))]
-    elif how == 2:
-        return raw.removesuffix(b"\n")
-    elif how == 3:
-        return raw.replace(b"\n", b"\r\n")
-    elif how == 4:
-        return re.sub(rb"@@ -(\d+)(.*) \+(\d+)", lambda m: b"@@ -%d%s +%d" % (int(m[1]) + 3, m[2], int(m[3]) + 3), raw)
-    elif how == 5:
-        return b"From: x\nSubject: y\n\ndiff --git a/x b/x\nno, it is not.\n---\n a | 2 +-\n\n" + raw + b"-- \n2.39.5\n"
-    elif how == 6:
-        lines = [x for x in lines if not x.startswith(b"diff --git")]
-    elif how == 7:
-        lines = [x.rstrip(b" ") if not x.strip() else x for x in lines]
-    return b"\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +34,7 @@ class Bench:
     store: Store
     git: Git
 
-    def list(self, tree: str) -> TreeId:
+    def base(self, tree: str) -> TreeId:
         """Make a tree that the judge holds a base of the store."""
         (self.store.listings / tree).write_bytes(self.git("ls-tree", "-r", "-z", tree))
         return TreeId(tree)
@@ -170,16 +43,20 @@ class Bench:
     def series(self, patches: Sequence[Change]) -> Iterator[Series]:
         """A patches folder on the disk."""
         with tempfile.TemporaryDirectory(dir=self.store.root) as name:
-            folder = Path(name)
-            rows = [f"{i:04}.patch -p{c.strip}{' -R' * c.reverse}\n" for i, c in enumerate(patches)]
-            for i, change in enumerate(patches):
-                (folder / f"{i:04}.patch").write_bytes(change.raw)
-            (folder / "series").write_text("".join(rows))
-            yield load(folder)
+            yield load(write_series(Path(name), patches))
 
     def judge(self, base: str, series: Series) -> tuple[list[bool], str]:
         """git's verdicts, one patch at a time on the full index."""
         return self.git.judge(base, [(e.path, e.strip, e.reverse) for e in series.entries])
+
+
+def write_series(folder: Path, patches: Sequence[Change]) -> Path:
+    """Fill a patches folder."""
+    for i, change in enumerate(patches):
+        (folder / f"{i:04}.patch").write_bytes(change.raw)
+    rows = [f"{i:04}.patch -p{c.strip}{' -R' * c.reverse}\n" for i, c in enumerate(patches)]
+    (folder / "series").write_text("".join(rows))
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -193,25 +70,145 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(store, git)
 
 
-def _draw(data: st.DataObject, git: Git, most: int) -> tuple[str, list[Change]]:
-    states = [data.draw(bases())]
-    for _ in range(data.draw(st.integers(1, most))):
-        states.append(data.draw(edited(states[-1])))
-    patches = [data.draw(changes(git, states)) for _ in range(data.draw(st.integers(1, most + 1)))]
-    return git.tree(states[0]), patches
-
-
-@examples(120)
+@examples(50)
 @given(data=st.data())
 def test_the_verdict_is_that_of_a_full_index_one_patch_at_a_time(bench: Bench, data: st.DataObject) -> None:
-    base, patches = _draw(data, bench.git, 5)
-    with bench.series(patches) as series:
-        plan = check(series, bench.list(base), bench.store, fresh=True)
-        verdicts, tip = bench.judge(base, series)
+    tree, patches = data.draw(series(bench.git, 5))
+    with bench.series(patches) as drawn:
+        base = bench.base(tree)
+        plan = check(drawn, base, bench.store, fresh=True)
+        verdicts, tip = bench.judge(tree, drawn)
         assert [v.applied for v in plan.verdicts] == verdicts
-        again, after = changes_after(series, TreeId(base), bench.store)
+        again, after = changes_after(drawn, base, bench.store)
     assert again == plan
-    assert bench.store.repo.tree_with(TreeId(base), after) == tip
+    assert bench.store.repo.tree_with(base, after) == tip
     assert plan.tip == (tip if all(verdicts) else None)
     for verdict in plan.verdicts:
+        assert verdict.applied or verdict.problems
+        assert verdict.cause or verdict.status == "clean"
         event(f"{verdict.status}: {verdict.cause}")
+
+
+@examples(15)
+@given(data=st.data())
+def test_what_is_known_changes_no_verdict(bench: Bench, data: st.DataObject) -> None:
+    """A check of a series, of its beginnings, and after an edit, says what a fresh one says."""
+    tree, patches = data.draw(series(bench.git, 4))
+    base = bench.base(tree)
+    with mock.patch.object(judge, "_SEGMENT", data.draw(st.integers(1, 3))):
+        with bench.series(patches) as drawn:
+            first = drawn.upto(data.draw(st.sampled_from([e.name for e in drawn.entries])))
+            early = check(first, base, bench.store)
+            whole = check(drawn, base, bench.store)
+            assert check(drawn, base, bench.store) == whole
+            assert check(drawn, base, bench.store, fresh=True) == whole
+            assert check(first, base, bench.store) == early
+            assert early.verdicts == whole.verdicts[: len(early.verdicts)]
+        at = data.draw(st.integers(0, len(patches) - 1))
+        patches[at] = data.draw(st.one_of(st.sampled_from(patches), st.just(Change(b"no patch\n", 1, False))))
+        with bench.series(patches) as edited:
+            plan = check(edited, base, bench.store)
+            assert plan == check(edited, base, bench.store, fresh=True)
+            assert [v.applied for v in plan.verdicts] == bench.judge(tree, edited)[0]
+            assert plan.verdicts[:at] == whole.verdicts[:at]
+
+
+HOSTILE = [
+    "[apply]\n\twhitespace = fix\n\tignoreWhitespace = change\n",
+    "[apply]\n\twhitespace = error-all\n",
+    "[core]\n\tautocrlf = true\n\teol = crlf\n\tsafecrlf = true\n",
+    "[core]\n\tquotePath = false\n\tignoreCase = true\n\tfileMode = false\n\tsymlinks = false\n",
+    "[core]\n\twhitespace = cr-at-eol,tab-in-indent\n\tattributesFile = ~/attributes\n",
+    "[diff]\n\tnoprefix = true\n\trenames = copies\n\tcontext = 0\n\tmnemonicPrefix = true\n",
+    '[filter "x"]\n\tclean = tr a-z A-Z\n\tsmudge = tr A-Z a-z\n\trequired = true\n',
+    "[user]\n\tuseConfigOnly = true\n[commit]\n\tgpgSign = true\n[color]\n\tui = always\n",
+    "[core]\n\tbare = true\n\tworktree = /nowhere\n\tabbrev = 4\n[index]\n\tversion = 4\n[i18n]\n\tcommitEncoding = latin1\n",
+    "this is no configuration\n",
+]
+ATTRIBUTES = "* text=auto eol=crlf whitespace=fix ident filter=x -diff merge=ours working-tree-encoding=UTF-16\n"
+VARIABLES = {
+    "GIT_DIR": "/nowhere/.git",
+    "GIT_WORK_TREE": "/nowhere",
+    "GIT_INDEX_FILE": "/nowhere/index",
+    "GIT_OBJECT_DIRECTORY": "/nowhere/objects",
+    "GIT_NAMESPACE": "other",
+    "GIT_PREFIX": "sub/",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "apply.whitespace",
+    "GIT_CONFIG_VALUE_0": "fix",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_TRACE": "1",
+    "GIT_DEFAULT_HASH": "sha256",
+    "GIT_TEMPLATE_DIR": "/nowhere",
+    "LC_ALL": "C.UTF-8",
+    "LANGUAGE": "de:fr",
+}
+
+
+@examples(8)
+@given(data=st.data(), config=st.sets(st.sampled_from(HOSTILE), min_size=1), inside=st.booleans())
+def test_no_configuration_no_variable_no_repository_around_changes_it(
+    bench: Bench, data: st.DataObject, config: set[str], inside: bool
+) -> None:
+    """The command line, in a process of its own, under a hostile home, environment and place."""
+    tree, patches = data.draw(series(bench.git, 3))
+    variables = data.draw(st.sets(st.sampled_from(sorted(VARIABLES))))
+    with tempfile.TemporaryDirectory(dir=bench.store.root) as name:
+        home, project = Path(name, "home"), Path(name, "outer", "project")
+        home.mkdir()
+        (home / ".gitconfig").write_text("".join(sorted(config)))
+        (home / "attributes").write_text(ATTRIBUTES)
+        (project / "patches").mkdir(parents=True)
+        write_series(project / "patches", patches)
+        _check_out(bench.git, tree, project / "base")
+        source = '[[base.source]]\nkind = "directory"\npath = "base"\n'
+        (project / "opencoti.toml").write_text(f'schema = 1\nname = "p"\n{source}')
+        if inside:
+            Git(project.parent / ".git")
+            (project.parent / ".gitattributes").write_text(ATTRIBUTES)
+            (project.parent / ".git" / "info").mkdir(exist_ok=True)
+            (project.parent / ".git" / "info" / "attributes").write_text(ATTRIBUTES)
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("GIT_", "OPENCOTI_"))}
+        done = subprocess.run(
+            [sys.executable, "-m", "opencoti_patches", "check", "--json"],
+            cwd=project,
+            env=clean | {"HOME": str(home), "XDG_CONFIG_HOME": str(home)} | {k: VARIABLES[k] for k in variables},
+            capture_output=True,
+            check=False,
+        )
+        verdicts, tip = bench.judge(tree, load(project / "patches"))
+    said = json.loads(done.stdout)
+    assert said["base"]["tree"] == tree, done.stderr
+    assert [row["status"] in ("clean", "offset") for row in said["patches"]] == verdicts
+    assert said["tip"]["tree"] == (tip if all(verdicts) else None)
+
+
+def _check_out(git: Git, tree: str, folder: Path) -> None:
+    """The tree's files on the disk, raw, with their modes, by git's plumbing."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    git("read-tree", tree)
+    git("--work-tree", folder, "-c", "core.bare=false", "checkout-index", "-a", "-f", f"--prefix={folder}/")
+
+
+def test_contents_that_the_store_happens_to_hold_are_not_in_the_patch(bench: Bench) -> None:
+    """git takes "Binary files differ" where the new contents are among its objects: not on any machine."""
+    old, new = bench.git.tree({b"x": ("100644", b"\0one")}), bench.git.tree({b"x": ("100644", b"\0two")})
+    raw = bench.git("diff-tree", "-p", "--full-index", old, new)
+    assert b"Binary files" in raw
+    with bench.series([Change(raw, 1, False)]) as drawn:
+        assert bench.judge(old, drawn)[0] == [True]  # the judge does hold them
+        plan = check(drawn, bench.base(old), bench.store, fresh=True)
+    assert [(v.status, v.cause) for v in plan.verdicts] == [("failed", "binary")]
+
+
+def test_a_patch_with_an_unreadable_part_gets_no_verdict_of_a_neighbour(bench: Bench) -> None:
+    """In one call git stops at the first bad patch file and says nothing of which: each is told apart."""
+    tree = bench.git.tree({b"a": ("100644", b"1\n"), b"b": ("100644", b"1\n")})
+    good = [f"--- a/{n}\n+++ b/{n}\n@@ -1 +1 @@\n-1\n+2\n".encode() for n in "ab"]
+    bad = [b"", b"@@ -1 +1 @@\n-1\n+2\n", b"diff --git nothing here\n", b"--- a/b\n+++ b/b\n@@ -1,3 +1 @@\n-1\n"]
+    patches = [Change(raw, 1, False) for raw in (good[0], *bad, good[1])]
+    with bench.series(patches) as drawn:
+        plan = check(drawn, bench.base(tree), bench.store, fresh=True)
+        assert [v.applied for v in plan.verdicts] == bench.judge(tree, drawn)[0]
+    assert [v.cause for v in plan.verdicts] == [None, "empty", "corrupt", "corrupt", "corrupt", None]

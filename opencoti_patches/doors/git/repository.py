@@ -265,6 +265,37 @@ class Repository:
             found[decode(path)] = ((m1, o1) if m1 != "000000" else None, (m2, o2) if m2 != "000000" else None)
         return found
 
+    def diff_contents(self, a: bytes, b: bytes, folder: Path) -> bytes:
+        """The diff of two contents without context, white space aside: for aligning lines. ``folder`` takes
+        two temporary files."""
+        old, new = folder / "align-a", folder / "align-b"
+        fs.write(old, a, sync=False)
+        fs.write(new, b, sync=False)
+        args = [
+            "diff",
+            "--no-index",
+            "--histogram",
+            "-U0",
+            "-w",
+            "-a",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--no-renames",
+            "--",
+            str(old),
+            str(new),
+        ]
+        return call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder).out
+
+    def renames(self, a: TreeId, b: TreeId) -> dict[str, str]:
+        """Files that are gone in ``b`` and whose contents stand there under another name."""
+        out = self._run(
+            "diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", a, b, doing="look for renames"
+        )
+        fields = [decode(x) for x in out.split(b"\0")[:-1]]
+        return dict(zip(fields[1::3], fields[2::3], strict=True))
+
     def diff_text(
         self, a: TreeId, b: TreeId, *, context: int = 3, renames: bool = False, paths: Sequence[str] = ()
     ) -> bytes:

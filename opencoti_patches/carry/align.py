@@ -1,0 +1,138 @@
+"""Which line of an old file is which line of a new one: unchanged, edited, moved, or gone."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.]*|\s+|[^\w\s]")
+_LIKE = 0.6  # of its tokens that an edited line keeps
+_REGION = 400  # lines of a replaced region up to which edited lines are looked for
+
+
+def tokens(line: bytes) -> list[bytes]:
+    """A line as words, numbers, single signs and runs of white space; joined they are the line."""
+    return _TOKEN.findall(line)
+
+
+def squeezed(line: bytes) -> bytes:
+    """A line with white space aside."""
+    return b" ".join(line.split())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Region:
+    """Lines ``old_lo:old_hi`` that upstream replaced by ``new_lo:new_hi``, all from 0."""
+
+    old_lo: int
+    old_hi: int
+    new_lo: int
+    new_hi: int
+
+
+class Alignment:
+    """How the lines of ``old`` stand in ``new``. ``regions`` are where they differ, in order, such as
+    ``git diff -w`` gives them; everything between is the same, white space aside."""
+
+    def __init__(self, old: Sequence[bytes], new: Sequence[bytes], regions: Sequence[Region]) -> None:
+        self.old = old
+        self.new = new
+        self.regions = regions
+        self.spaced: dict[int, int] = {}
+        self.exact: list[int | None] = [None] * (len(old) + 1)
+        o = n = 0
+        for r in [*regions, Region(old_lo=len(old), old_hi=len(old), new_lo=len(new), new_hi=len(new))]:
+            for i in range(r.old_lo - o):
+                if old[o + i] == new[n + i]:
+                    self.exact[o + i] = n + i
+                else:  # the diff takes no notice of white space
+                    self.spaced[o + i] = n + i
+            o, n = r.old_hi, r.new_hi
+        self.exact[len(old)] = len(new)  # the end of the file is a place, too
+        self._slide()
+
+    def _slide(self) -> None:
+        """White space aside, a diff may take any of several closing braces for the one that was there. One
+        of the same bytes right before the next line that stayed is meant."""
+        for i in range(len(self.old) - 2, -1, -1):
+            text = squeezed(self.old[i])
+            here, after = self._same(i), self._same(i + 1)
+            if not text or len(text) > 2 or here is None or after is None or after <= here + 1:
+                continue
+            if self.exact[i] is None and self.new[after - 1] == self.old[i]:
+                self._put(i, after - 1)
+
+    def _same(self, line: int) -> int | None:
+        at = self.exact[line]
+        return at if at is not None else self.spaced.get(line)
+
+    def _put(self, line: int, at: int) -> None:
+        if self.old[line] == self.new[at]:
+            self.exact[line] = at
+            self.spaced.pop(line, None)
+        else:
+            self.exact[line] = None
+            self.spaced[line] = at
+
+    @cached_property
+    def edited(self) -> dict[int, int]:
+        """Old lines that upstream changed in place, and what they are now."""
+        found: dict[int, int] = dict(self.spaced)
+        for r in self.regions:
+            if r.old_hi > r.old_lo and r.new_hi > r.new_lo and max(r.old_hi - r.old_lo, r.new_hi - r.new_lo) <= _REGION:
+                found |= self._pairs(r)
+        return found
+
+    def now(self, line: int) -> int | None:
+        """Where an old line is now, edited or not; None if it is gone."""
+        at = self.exact[line]
+        return at if at is not None else self.edited.get(line)
+
+    def _pairs(self, r: Region) -> dict[int, int]:
+        """Lines of a replaced region that go together, in order: those alike but for white space first,
+        then those that keep most of their words, the best path through all such pairs."""
+        olds = [tokens(squeezed(self.old[i])) for i in range(r.old_lo, r.old_hi)]
+        news = [tokens(squeezed(self.new[j])) for j in range(r.new_lo, r.new_hi)]
+        score: dict[tuple[int, int], float] = {}
+        for i, a in enumerate(olds):
+            for j, b in enumerate(news):
+                if a and b and (s := _likeness(a, b)) >= _LIKE:
+                    score[i, j] = s
+        best = [[0.0] * (len(news) + 1) for _ in range(len(olds) + 1)]
+        for i in range(len(olds) - 1, -1, -1):
+            for j in range(len(news) - 1, -1, -1):
+                here = best[i + 1][j + 1] + score[i, j] if (i, j) in score else 0.0
+                best[i][j] = max(here, best[i + 1][j], best[i][j + 1])
+        found, i, j = {}, 0, 0
+        while i < len(olds) and j < len(news):
+            if (i, j) in score and best[i][j] == best[i + 1][j + 1] + score[i, j]:
+                found[r.old_lo + i] = r.new_lo + j
+                i, j = i + 1, j + 1
+            elif best[i][j] == best[i + 1][j]:
+                i += 1
+            else:
+                j += 1
+        return found
+
+
+def _likeness(a: list[bytes], b: list[bytes]) -> float:
+    if a == b:
+        return 1.0
+    few, many = sorted((len(a), len(b)))
+    if 2 * few < _LIKE * (few + many):
+        return 0.0
+    return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
+
+
+def regions_of(diff: bytes) -> list[Region]:
+    """The regions of one file from a diff without context."""
+    found = []
+    for m in _HUNK.finditer(diff):
+        a, b, c, d = int(m[1]), int(m[2] or 1), int(m[3]), int(m[4] or 1)
+        old_lo, new_lo = (a if b == 0 else a - 1), (c if d == 0 else c - 1)
+        found.append(Region(old_lo=old_lo, old_hi=old_lo + b, new_lo=new_lo, new_hi=new_lo + d))
+    return found

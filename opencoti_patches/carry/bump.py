@@ -1,0 +1,309 @@
+"""A series carried from one base to another, in one pass.
+
+Both bases are at hand. git is asked first, for as many patches at a time as it takes. What it refuses is
+brought over by what upstream's own diff says (see threeway); what finds no place is a conflict, and the
+rest goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry import guards, note, over
+from opencoti_patches.carry.align import Alignment, regions_of
+from opencoti_patches.carry.compose import renumbered
+from opencoti_patches.carry.model import HunkHow, Row
+from opencoti_patches.carry.regen import starts
+from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Problem, Series, TreeId, printable
+from opencoti_patches.core.progress import Progress, Silent
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.git import Landing, runs_of
+from opencoti_patches.plan.diagnose import diagnose
+from opencoti_patches.plan.listing import Listing
+from opencoti_patches.plan.moved import moved_warnings
+from opencoti_patches.plan.replay import Replay, lines_of
+from opencoti_patches.plan.scratch import Scratch, touched
+from opencoti_patches.series.header import with_note
+from opencoti_patches.series.order import entry_of
+from opencoti_patches.series.parse import Parsed, parse
+
+
+def bump(
+    series: Series,
+    old_base: TreeId,
+    new_base: TreeId,
+    store: Store,
+    *,
+    project: str,
+    tag: str = "",
+    resolved: Mapping[PatchName, bytes] | None = None,
+    skipped: frozenset[PatchName] = frozenset(),
+    progress: Progress | None = None,
+) -> tuple[Row, ...]:
+    """A row a patch, in order. ``resolved`` are patches that somebody carried by hand, ``skipped`` leave
+    the series. Writes nothing but the store."""
+    with fs.scratch(store.scratch, "bump-") as folder:
+        walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag)
+        return walk.run(resolved or {}, skipped, progress or Silent())
+
+
+class _Old:
+    """The series on its old base: contents before each patch, exact places of every hunk."""
+
+    def __init__(
+        self, entries: Sequence[Entry], parsed: Mapping[PatchName, Parsed], base: TreeId, store: Store, folder: Path
+    ) -> None:
+        self.entries = entries
+        self.parsed = parsed
+        self.store = store
+        folder.mkdir()
+        self.listing = Listing.of(base, store.listings)
+        scratch = Scratch(store.repo, base, self.listing, folder, {}, touched(parsed.values()))
+        self.landings: dict[PatchName, tuple[Landing, ...]] = {}
+        rest = list(entries)
+        while rest:
+            run = next(runs_of(rest))
+            landings, errors = scratch.take(run)
+            self.landings |= {e.name: landed for e, landed in zip(run, landings, strict=False)}
+            rest = rest[len(landings) + (errors is not None) :]
+        paths = {p for e in entries for p in touched([parsed[e.name]])}
+        held = {p: entry for p in paths if (entry := self.listing.get(p)) and entry[0] not in ("120000", "160000")}
+        contents = store.repo.blobs(oid for _, oid in held.values())
+        self.replay = Replay(lambda p: contents[held[p][1]] if p in held else None, paths)
+        self.at = 0
+
+    def goto(self, entry: Entry) -> None:
+        """Be just before a patch; patches are visited in order."""
+        while self.entries[self.at].name != entry.name:
+            done = self.entries[self.at]
+            if done.name in self.landings:
+                self.replay.apply(
+                    self.parsed[done.name], {(w.file, w.hunk): w.offset for w in self.landings[done.name]}
+                )
+            self.at += 1
+
+    def exact(self, entry: Entry) -> Parsed | None:
+        """The patch with its hunks where they are in the old tree; None if it did not apply there."""
+        landed = self.landings.get(entry.name)
+        parsed = self.parsed[entry.name]
+        if landed is None or not landed:
+            return None if landed is None else parsed
+        places = starts(parsed, landed, False)
+        files = tuple(
+            replace(
+                f, hunks=tuple(replace(h, old_start=places.get((i, h.number), (h.old_start, 0))[0]) for h in f.hunks)
+            )
+            for i, f in enumerate(parsed.files)
+        )
+        return replace(parsed, files=files)
+
+
+class _Walk:
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        old_base: TreeId,
+        new_base: TreeId,
+        store: Store,
+        folder: Path,
+        project: str,
+        tag: str,
+    ) -> None:
+        self.entries = entries
+        self.old_base, self.new_base = old_base, new_base
+        self.store = store
+        self.folder = folder
+        self.project, self.tag = project, tag
+        self.parsed = {e.name: parse(e.raw, e.strip, e.reverse) for e in entries}
+        listing = Listing.of(new_base, store.listings)
+        self.scratch = Scratch(store.repo, new_base, listing, folder, {}, touched(self.parsed.values()))
+        self.rows: list[Row] = []
+        self.failed: list[tuple[Entry, Parsed]] = []
+        self._before: dict[str, IndexEntry] = {}  # the state that the run being looked at began from
+
+    @cached_property
+    def old(self) -> _Old:
+        """The old side, looked at once git has refused something."""
+        return _Old(self.entries, self.parsed, self.old_base, self.store, self.folder / "old")
+
+    @cached_property
+    def renames(self) -> dict[str, str]:
+        """What upstream renamed between the bases."""
+        return self.store.repo.renames(self.old_base, self.new_base)
+
+    def run(
+        self, resolved: Mapping[PatchName, bytes], skipped: frozenset[PatchName], progress: Progress
+    ) -> tuple[Row, ...]:
+        while len(self.rows) < len(self.entries):
+            progress.update("carrying", len(self.rows), len(self.entries), "patches")
+            entry = self.entries[len(self.rows)]
+            if entry.name in skipped:
+                self.rows.append(Row(name=entry.name, status="conflict", reason="skipped"))
+                self.failed.append((entry, self.parsed[entry.name]))
+            elif entry.name in resolved:
+                self.rows.append(self._by_hand(entry, resolved[entry.name]))
+            else:
+                self._take(resolved.keys() | skipped)
+        return tuple(self.rows)
+
+    def _take(self, stops: set[PatchName] | frozenset[PatchName]) -> None:
+        """Let git take as many as it does, then carry the one that it refuses."""
+        run = []
+        for e in next(runs_of(self.entries[len(self.rows) :])):
+            if e.name in stops:
+                break
+            run.append(e)
+        self._before = before = dict(self.scratch.state())
+        landings, errors = self.scratch.take(run)
+        patches = [(self.parsed[e.name], landed) for e, landed in zip(run, landings, strict=False)]
+        doubts = moved_warnings(patches, before, self.store.repo) if any(landings) else [()] * len(patches)
+        for e, landed, doubt in zip(run, landings, doubts, strict=False):
+            self.rows.append(self._taken(e, landed, doubt))
+        if errors is not None:
+            self.rows.append(self._refused(run[len(landings)], errors))
+
+    def _taken(self, entry: Entry, landed: tuple[Landing, ...], doubts: Sequence[Problem]) -> Row:
+        if not landed:
+            return Row(name=entry.name, status="kept")
+        parsed = self.parsed[entry.name]
+        raw = renumbered(entry.raw, parse(entry.raw, entry.strip), starts(parsed, landed, entry.reverse))
+        offsets = sorted({w.offset for w in landed})
+        far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
+        hows = tuple(
+            HunkHow(file=printable(parsed.files[w.file].path), hunk=w.hunk, how=f"moved by {w.offset:+d} lines")
+            for w in landed
+        )
+        if doubts:
+            doubts = [d for d in doubts if not self._confirmed(entry, d, landed)]
+        if doubts:
+            why = "; ".join(f"{d.file}, hunk {d.hunk}: {d.message}" for d in doubts)
+            return Row(name=entry.name, status="adapted", reason=f"moved ({far}), and {why}", hunks=hows, raw=raw)
+        return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
+
+    def _confirmed(self, entry: Entry, doubt: Problem, landed: Sequence[Landing]) -> bool:
+        """Whether a hunk that landed in a doubtful place landed where upstream's diff says that its lines
+        are now."""
+        self.old.goto(entry)
+        exact = self.old.exact(entry)
+        where = next(
+            (
+                w
+                for w in landed
+                if w.hunk == doubt.hunk and printable(self.parsed[entry.name].files[w.file].path) == doubt.file
+            ),
+            None,
+        )
+        if exact is None or where is None or entry.reverse:
+            return False
+        f = exact.files[where.file]
+        hunk = f.hunks[where.hunk - 1]
+        before = self.old.replay.lines(f.old or "")
+        now = self._before.get(f.old or "")
+        if before is None or now is None:
+            return False
+        content = self.store.repo.blobs([now[1]])[now[1]]
+        old = b"".join(before)
+        alignment = Alignment(
+            before, lines_of(content), regions_of(self.store.repo.diff_contents(old, content, self.folder))
+        )
+        grown = sum(h.new_count - h.old_count for h in f.hunks[: where.hunk - 1])
+        return alignment.now(hunk.old_start - 1) == where.line - 1 - grown
+
+    def _by_hand(self, entry: Entry, raw: bytes) -> Row:
+        staged = self._staged(entry, raw)
+        self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
+        _, errors = self.scratch.take([staged])
+        if errors is not None:
+            return self._conflict(entry, f"what was resolved by hand no longer applies: {'; '.join(errors[:1])}", ())
+        found = guards.compare(self.parsed[entry.name], parse(raw, entry.strip, entry.reverse))
+        return Row(
+            name=entry.name,
+            status="adapted" if not found.same else "regenerated",
+            reason="resolved by hand",
+            interdiff=found.interdiff,
+            raw=raw,
+        )
+
+    def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
+        self.old.goto(entry)
+        exact = self.old.exact(entry)
+        if self.failed:
+            verdict = diagnose(
+                entry, self.parsed[entry.name], errors, self.scratch, self.failed, self.entries[: len(self.rows)]
+            )
+            if verdict.status == "blocked":
+                self.failed.append((entry, self.parsed[entry.name]))
+                return Row(
+                    name=entry.name,
+                    status="blocked",
+                    reason=f"stands on {', '.join(verdict.blocked_by)}: {verdict.evidence}",
+                )
+        if exact is None:
+            return self._conflict(
+                entry, "it did not apply on the old base either; 'opencoti-patches regen' there first", ()
+            )
+        if entry.reverse:
+            return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())
+        try:
+            carried = over.carry(entry, exact, self._sides())
+        except over.Conflict as e:
+            return self._conflict(entry, str(e), e.hows)
+        return self._written(entry, carried)
+
+    def _conflict(self, entry: Entry, why: str, hows: Sequence[HunkHow]) -> Row:
+        self.failed.append((entry, self.parsed[entry.name]))
+        return Row(name=entry.name, status="conflict", reason=why, hunks=tuple(hows))
+
+    def _sides(self) -> over.Sides:
+        state = self.scratch.state()
+
+        def now(path: str) -> bytes | None:
+            held: IndexEntry | None = state.get(path) or self.scratch.listing.get(path)
+            if held is None or held[0] in ("120000", "160000"):
+                return None
+            return self.store.repo.blobs([held[1]])[held[1]]
+
+        return over.Sides(
+            old=self.old.replay.lines,
+            now=now,
+            state=state,
+            diff=lambda a, b: self.store.repo.diff_contents(a, b, self.folder),
+            renamed=lambda p: self.renames.get(p),
+        )
+
+    def _written(self, entry: Entry, carried: over.Over) -> Row:
+        if not carried.left:
+            return Row(name=entry.name, status="upstreamed", reason="upstream has all of it", hunks=carried.hows)
+        parsed = self.parsed[entry.name]
+        found = guards.compare(parsed, parse(carried.raw, entry.strip, entry.reverse))
+        doubts = [*carried.doubts, *carried.done]
+        doubts += [f"would remove {x}" for x in found.clobbered]
+        adapted = bool(doubts) or not found.same_added or not (found.same_removed or found.normalised)
+        why = list(dict.fromkeys(h.how for h in carried.hows if not h.how.startswith("three-way")))
+        earlier = self.entries[len(self.rows) - 1].name if self.rows else None
+        line = note.note(self.project, earlier, why or ["context changed by upstream"], adapted=adapted, tag=self.tag)
+        raw = with_note(parsed.header, line) + carried.raw[len(parsed.header) :]
+        staged = self._staged(entry, raw)
+        self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
+        _, errors = self.scratch.take([staged])
+        if errors is not None:
+            return self._conflict(
+                entry, f"what was written for it does not apply: {'; '.join(errors[:1])}", carried.hows
+            )
+        return Row(
+            name=entry.name,
+            status="adapted" if adapted else "regenerated",
+            reason="; ".join(doubts) or "; ".join(why) or "three-way, context changed by upstream",
+            hunks=carried.hows,
+            interdiff=found.interdiff,
+            raw=raw,
+        )
+
+    def _staged(self, entry: Entry, raw: bytes) -> Entry:
+        path = self.folder / f"{len(self.rows)}.patch"
+        fs.write(path, raw, sync=False)
+        return replace(entry_of(path.parent, entry.name, raw, strip=entry.strip, reverse=entry.reverse), path=path)

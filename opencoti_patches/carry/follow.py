@@ -1,0 +1,160 @@
+"""How added lines follow upstream: an identifier it renamed, a block it re-indented, an edit of the line
+they replace. Only what the diff of old and new file proves."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+from opencoti_patches.carry.align import Alignment, tokens
+
+_WORD = re.compile(rb"[A-Za-z_]\w{2,}")
+_NEAR = 12  # lines around a change whose indentation speaks for it
+_PROOFS = 2  # edited lines that must agree on a renaming
+
+
+class Follower:
+    """What upstream's edits of one file mean for lines that a patch adds to it."""
+
+    def __init__(self, alignment: Alignment) -> None:
+        self.a = alignment
+
+    def lines(self, added: Sequence[bytes], near: int) -> tuple[list[bytes], list[str]]:
+        """Added lines as upstream would have them at old line ``near``, and in words what was followed."""
+        lines, words = list(added), []
+        renamed = {w for line in lines for w in _WORD.findall(line) if w in self.renames}
+        if renamed:
+            lines = [self._renamed(line) for line in lines]
+            words += [f"follows the renaming of {w.decode()} to {self.renames[w].decode()}" for w in sorted(renamed)]
+        shift = self.indent(near)
+        if shift is not None and any(line.strip() for line in lines):
+            lines = [shifted(line, *shift) for line in lines]
+            words.append("follows the new indentation")
+        if any(_trailing(line) for line in lines):
+            lines = [line.rstrip() + b"\n" if _trailing(line) else line for line in lines]
+            words.append("trailing white space taken off its added lines")
+        return lines, words
+
+    def merged(self, old: Sequence[bytes], new: Sequence[bytes], added: Sequence[bytes]) -> list[bytes] | None:
+        """``added`` with the edits that lead from ``old`` to ``new``, word by word; None where both
+        change the same words."""
+        if len(old) != len(added):
+            return None
+        found = []
+        for o, n, mine in zip(old, new, added, strict=True):
+            one = merge_words(tokens(o), tokens(n), tokens(mine))
+            if one is None:
+                return None
+            found.append(b"".join(one))
+        return found
+
+    @cached_property
+    def renames(self) -> dict[bytes, bytes]:
+        """Identifiers that are gone from the file, and what stands in their place in every edited line."""
+        votes: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
+        for i, j in self.a.edited.items():
+            olds, news = tokens(self.a.old[i]), tokens(self.a.new[j])
+            for tag, a, b, c, d in difflib.SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
+                if (
+                    tag == "replace"
+                    and b - a == 1
+                    and d - c == 1
+                    and _WORD.fullmatch(olds[a])
+                    and _WORD.fullmatch(news[c])
+                ):
+                    votes[olds[a]][news[c]] += 1
+        left = {w for line in self.a.new for w in _WORD.findall(line)}
+        return {
+            w: to.most_common(1)[0][0]
+            for w, to in votes.items()
+            if w not in left and len(to) == 1 and sum(to.values()) >= _PROOFS
+        }
+
+    def _renamed(self, line: bytes) -> bytes:
+        return _WORD.sub(lambda m: self.renames.get(m[0], m[0]), line)
+
+    def indent(self, near: int) -> tuple[bytes, bytes] | None:
+        """How the lines around old line ``near`` were re-indented: (white space taken from the front, put
+        there); None if they were not, or do not agree."""
+        found: Counter[tuple[bytes, bytes]] = Counter()
+        for side in (range(near - 1, max(near - _NEAR, -1), -1), range(near, min(near + _NEAR, len(self.a.old)))):
+            for i in side:
+                if not self.a.old[i].strip():
+                    continue
+                j = self.a.now(i)
+                if j is not None:
+                    found[_shift(self.a.old[i], self.a.new[j])] += 1
+                break
+        if len(found) != 1:
+            return None
+        shift = next(iter(found))
+        return None if shift[0] == shift[1] else shift
+
+
+def _trailing(line: bytes) -> bool:
+    body = line.removesuffix(b"\n").removesuffix(b"\r")
+    return body != body.rstrip(b" \t") and line.endswith(b"\n")
+
+
+def _front(line: bytes) -> bytes:
+    return line[: len(line) - len(line.lstrip(b" \t"))]
+
+
+def _shift(old: bytes, new: bytes) -> tuple[bytes, bytes]:
+    """The part of two indentations that differs: what they share at the end is the block's own."""
+    a, b = _front(old), _front(new)
+    same = 0
+    while same < min(len(a), len(b)) and a[len(a) - 1 - same] == b[len(b) - 1 - same]:
+        same += 1
+    return a[: len(a) - same], b[: len(b) - same]
+
+
+def shifted(line: bytes, taken: bytes, put: bytes) -> bytes:
+    """A line with its indentation changed; a blank one, or one that lacks it, as it is."""
+    return put + line[len(taken) :] if line.strip() and line.startswith(taken) else line
+
+
+def merge_words(old: Sequence[bytes], a: Sequence[bytes], b: Sequence[bytes]) -> list[bytes] | None:
+    """Three-way merge of token lists; None if both sides change the same place."""
+    edits_a, edits_b = _edits(old, a), _edits(old, b)
+    for lo, hi, new in edits_a:
+        for lo2, hi2, new2 in edits_b:
+            if (
+                (lo < hi2 and lo2 < hi)
+                or (lo == lo2 and (lo, hi, new) != (lo2, hi2, new2))
+                or (lo == hi and lo2 < lo < hi2)
+                or (lo2 == hi2 and lo < lo2 < hi)
+            ):
+                return None
+    merged: list[bytes] = []
+    at = 0
+    for lo, hi, new in sorted({*edits_a, *edits_b}):
+        merged += [*old[at:lo], *new]
+        at = hi
+    return [*merged, *old[at:]]
+
+
+def _edits(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int, tuple[bytes, ...]]]:
+    ops = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(a, b, tuple(new[c:d])) for tag, a, b, c, d in ops if tag != "equal"]
+
+
+def counted(old: bytes, theirs: bytes, ours: bytes) -> bytes | None:
+    """A line in which both sides changed numbers and nothing else: each number moved by both steps.
+    None for any other line."""
+    rows = [tokens(x) for x in (old, theirs, ours)]
+    if len({len(r) for r in rows}) != 1:
+        return None
+    merged, moved = [], False
+    for o, t, m in zip(*rows, strict=True):
+        if o == t == m:
+            merged.append(o)
+        elif all(x.isdigit() for x in (o, t, m)) and o != t and o != m:
+            merged.append(b"%d" % (int(t) + int(m) - int(o)))
+            moved = True
+        else:
+            return None
+    return b"".join(merged) if moved else None

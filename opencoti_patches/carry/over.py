@@ -1,0 +1,200 @@
+"""One refused patch carried over: its changes brought from the tree it was made on to the new one."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from opencoti_patches.carry import threeway
+from opencoti_patches.carry.align import Alignment, regions_of
+from opencoti_patches.carry.follow import Follower
+from opencoti_patches.carry.layout import hunks
+from opencoti_patches.carry.model import HunkHow
+from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, printable
+from opencoti_patches.plan.replay import Lines, lines_of
+from opencoti_patches.series.parse import Parsed
+
+_INDEX = re.compile(rb"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
+_NAME = re.compile(rb"\b(?=\w*_\w|\w*[a-z][A-Z])[A-Za-z_]\w{3,}\b")  # as a project names things
+
+
+class Conflict(Exception):
+    """A change finds no place; the message says which and why."""
+
+    def __init__(self, message: str, hows: Sequence[HunkHow] = ()) -> None:
+        super().__init__(message)
+        self.hows = tuple(hows)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sides:
+    """What a carry may look at: a file's lines before the patch on the old base and its content now, git's
+    diff of two contents, and what upstream renamed."""
+
+    old: Callable[[str], Lines | None]
+    now: Callable[[str], bytes | None]
+    state: Mapping[str, IndexEntry]
+    diff: Callable[[bytes, bytes], bytes]
+    renamed: Callable[[str], str | None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Over:
+    """A carried patch: its new bytes, how each hunk went, what somebody has to look at, what upstream has
+    already."""
+
+    raw: bytes
+    hows: tuple[HunkHow, ...]
+    doubts: tuple[str, ...]
+    done: tuple[str, ...]
+    left: int  # files with something left to do
+
+
+def carry(entry: Entry, parsed: Parsed, sides: Sides) -> Over:
+    """Carry a patch over. ``parsed`` has its hunks at their exact places in the old tree.
+
+    Errors: Conflict, with what was found out about the other hunks.
+    """
+    return _Carry(entry, parsed, sides).run()
+
+
+class _Carry:
+    def __init__(self, entry: Entry, parsed: Parsed, sides: Sides) -> None:
+        self.entry = entry
+        self.parsed = parsed
+        self.sides = sides
+        self.hows: list[HunkHow] = []
+        self.doubts: list[str] = []
+        self.done: list[str] = []
+        self.stuck: list[str] = []
+        self.before: set[bytes] = set()  # names that the touched files had, and have
+        self.after: set[bytes] = set()
+
+    def run(self) -> Over:
+        raw, parts, at = self.entry.raw, [self.parsed.header], len(self.parsed.header)
+        left = 0
+        for f in self.parsed.files:
+            lead_in, at = raw[at : f.span[0]], f.span[1]
+            part = self._file(f)
+            if part:
+                parts += [lead_in, part]
+                left += 1
+        if self.stuck:
+            raise Conflict("; ".join(self.stuck), self.hows)
+        self._gone_names()
+        return Over(
+            raw=b"".join(parts) + self.parsed.trailer,
+            hows=tuple(self.hows),
+            doubts=tuple(dict.fromkeys(self.doubts)),
+            done=tuple(self.done),
+            left=left,
+        )
+
+    def _file(self, f: FilePatch) -> bytes:
+        """The file's part of the new patch; empty if nothing is left to do."""
+        text = self.entry.raw[f.span[0] : f.span[1]]
+        path = printable(f.path)
+        if f.binary:
+            return self._whole(f, text, path)
+        if f.operation == "create":
+            there = self.sides.now(f.new or "")
+            made = b"".join(x for h in f.hunks for x in h.added)
+            if there is None:
+                return text
+            if there == made:
+                self.done.append(f"{path} is there already")
+                return b""
+            self.stuck.append(f"{path} is there already, with other contents")
+            return b""
+        old_path = f.old or ""
+        old, now = self.sides.old(old_path), self.sides.now(old_path)
+        if now is None and f.operation == "delete":
+            self.done.append(f"{path} is deleted already")
+            return b""
+        if old is None:
+            self.stuck.append(f"{path}: its contents on the old base are not known")
+            return b""
+        if now is None:
+            return self._renamed(f, old, path)
+        return self._changed(f, old, now, path)
+
+    def _whole(self, f: FilePatch, text: bytes, path: str) -> bytes:
+        """A binary change fits the very bytes that it was made on, or not at all."""
+        self.stuck.append(f"{path}: a binary change cannot be carried")
+        return b""
+
+    def _renamed(self, f: FilePatch, old: Lines, path: str) -> bytes:
+        new_path = self.sides.renamed(f.old or "")
+        now = self.sides.now(new_path) if new_path else None
+        if new_path is None or now is None:
+            if len(self.parsed.files) > 1 and f.operation == "modify":
+                self.doubts.append(f"upstream deleted {path}; the change to it is dropped")
+            else:
+                self.stuck.append(f"{path}: upstream has no such file any more")
+            return b""
+        if f.operation != "modify" or not f.git_style:
+            self.stuck.append(f"{path}: upstream renamed it to {printable(new_path)}")
+            return b""
+        self.doubts.append(f"{path} is {printable(new_path)} now")
+        moved = replace(f, old=new_path, new=new_path)
+        text = self._changed(moved, old, now, printable(new_path))
+        return _under_another_name(text, f.old or "", new_path)
+
+    def _changed(self, f: FilePatch, old: Lines, now: bytes, path: str) -> bytes:
+        new = lines_of(now)
+        before = b"".join(old)
+        alignment = Alignment(old, new, regions_of(self.sides.diff(before, now)) if before != now else [])
+        self.before |= set(_NAME.findall(before))
+        self.after |= set(_NAME.findall(now))
+        result = threeway.bring(f, alignment, Follower(alignment))
+        for stuck in result.stuck:
+            self.stuck.append(f"{path}, hunk {stuck.change.hunk}: {stuck.why}")
+            self.hows.append(HunkHow(file=path, hunk=stuck.change.hunk, how=f"conflict: {stuck.why}"))
+        for b in result.brought:
+            self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how))
+            if b.done:
+                self.done.append(f"{path}, hunk {b.hunk}: {b.how}")
+            elif not b.sure:
+                self.doubts.append(f"{path}, hunk {b.hunk}: {b.how}")
+        body = hunks(new, result.brought)
+        if f.operation == "delete" and threeway.applied(new, result.brought):
+            self.stuck.append(f"{path}: upstream added lines to the file that it deletes")
+            return b""
+        head = self.entry.raw[f.span[0] : f.hunks[0].span[0]] if f.hunks else self.entry.raw[f.span[0] : f.span[1]]
+        if not body and f.hunks and f.operation == "modify" and f.old_mode == f.new_mode:
+            return b""
+        after = b"".join(threeway.applied(new, result.brought))
+        return _indexed(head, now, after, gone=f.operation == "delete") + body
+
+    def _gone_names(self) -> None:
+        """Names that added lines use, that the touched files had, and that upstream took out of them."""
+        used = {
+            w for f in self.parsed.files for h in f.hunks for x in h.added for w in _NAME.findall(x.split(b"//", 1)[0])
+        }
+        gone = sorted((used & self.before) - self.after)
+        if gone:
+            names = ", ".join(w.decode() for w in gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
+            self.doubts.append(f"its lines use {names}, which upstream took out of these files")
+
+
+def _indexed(head: bytes, before: bytes, after: bytes, *, gone: bool) -> bytes:
+    """The lines above the hunks with the index line's ids brought up to date, at their own length."""
+
+    def one(m: re.Match[bytes]) -> bytes:
+        size = max(len(m[1]), 7)
+        new = b"0" * 40 if gone else _blob_id(after)
+        return b"index %s..%s" % (_blob_id(before)[:size], new[:size])
+
+    return _INDEX.sub(one, head, count=1)
+
+
+def _blob_id(content: bytes) -> bytes:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest().encode()
+
+
+def _under_another_name(text: bytes, old: str, new: str) -> bytes:
+    """A file's part with its names changed, in the lines above the hunks alone."""
+    head, mark, rest = text.partition(b"\n@@ ")
+    return head.replace(old.encode("utf-8", "surrogateescape"), new.encode("utf-8", "surrogateescape")) + mark + rest

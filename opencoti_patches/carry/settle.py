@@ -1,0 +1,58 @@
+"""The end of a bump: patches, series, lock and configuration change together, once all is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry.model import Row
+from opencoti_patches.carry.prove import prove
+from opencoti_patches.carry.target import Target, edited
+from opencoti_patches.core.config import Config
+from opencoti_patches.core.model import PatchName, Series
+from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import fs
+from opencoti_patches.series import lock, order
+
+
+def settle(
+    rows: Sequence[Row],
+    series: Series,
+    config: Config,
+    target: Target,
+    store: Store,
+    *,
+    dry_run: bool,
+    progress: Progress,
+    gone: frozenset[PatchName] = frozenset(),
+) -> list[Path]:
+    """Write everything that the bump changes, all or nothing. ``gone`` are patches that leave the series
+    beside the upstreamed ones. Returns what was (or would be) written.
+
+    Errors: CouldNot ``not-proven``, ``disk``; then nothing is changed.
+    """
+    written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None and r.name not in gone}
+    leaves = frozenset(r.name for r in rows if r.status == "upstreamed") | gone
+    plan = prove(series.entries, written, leaves, series, target.base, store, progress=progress)
+    changes: dict[Path, bytes | None] = {e.path: written[e.name] for e in series.entries if e.name in written}
+    changes |= {e.path: None for e in series.entries if e.name in leaves}
+    file = series.dir / order.SERIES_FILE
+    if leaves and series.listed:
+        text = file.read_text("utf-8", "surrogateescape")
+        for name in leaves:
+            text = order.without(text, name)
+        changes[file] = text.encode("utf-8", "surrogateescape")
+    if (series.dir / order.LOCK_FILE).exists():
+        kept = tuple(
+            order.entry_of(series.dir, e.name, written.get(e.name, e.raw), strip=e.strip, reverse=e.reverse)
+            for e in series.entries
+            if e.name not in leaves
+        )
+        changes[series.dir / order.LOCK_FILE] = lock.write(
+            Series(dir=series.dir, entries=kept, listed=series.listed), plan
+        )
+    changes[config.file] = edited(config.file, target)
+    if not dry_run:
+        fs.replace_all(changes, store.journal)
+    return list(changes)

@@ -1,0 +1,265 @@
+"""A patch's changes brought from an old file to a new one, each where upstream's own diff says that its
+surroundings are now.
+
+A change is a run of removed and added lines. Its place is certain where the lines it touches, or the two
+between which it inserts, stand side by side in the new file. Where upstream edited, re-indented or moved
+them, the change may follow, and then it is a doubt: somebody has to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from opencoti_patches.carry.align import Alignment, squeezed
+from opencoti_patches.carry.follow import Follower, counted
+from opencoti_patches.core.model import FilePatch, Hunk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """A run of changed lines of a patch: old lines ``lo:hi`` (from 0) give way to ``added``."""
+
+    hunk: int
+    lo: int
+    hi: int
+    added: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Brought:
+    """A change in the new file: lines ``lo:hi`` give way to ``added``. ``sure`` if nobody needs to look;
+    ``how`` in one line; ``done`` if the new file has it already."""
+
+    hunk: int
+    lo: int
+    hi: int
+    added: tuple[bytes, ...]
+    how: str
+    sure: bool = True
+    done: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stuck:
+    """A change without a place, and why."""
+
+    change: Change
+    why: str
+
+
+@dataclass(slots=True)
+class Result:
+    """All changes of one file: what was brought, what is stuck."""
+
+    brought: list[Brought] = field(default_factory=list)
+    stuck: list[Stuck] = field(default_factory=list)
+
+
+def changes_of(f: FilePatch) -> list[Change]:
+    """The changes of a file's hunks, in the numbering of the exact pre-image."""
+    found = []
+    for h in f.hunks:
+        at = max(h.old_start - 1, 0) if h.old_count else h.old_start
+        begin = at
+        added: list[bytes] = []
+        removed = 0
+        for line in (*h.lines, b" "):
+            kind = line[:1]
+            if kind == b" ":
+                if removed or added:
+                    found.append(Change(hunk=h.number, lo=begin, hi=begin + removed, added=tuple(added)))
+                at = begin + removed + 1
+                begin, removed, added = at, 0, []
+            elif kind == b"-":
+                removed += 1
+            else:
+                added.append(line[1:])
+    return found
+
+
+def bring(f: FilePatch, alignment: Alignment, follower: Follower) -> Result:
+    """Bring all changes of one file over."""
+    result = Result()
+    rewritten = {h.number for h in f.hunks if _rewritten(h, alignment)}
+    for change in changes_of(f):
+        one = _Place(change, alignment, follower).find()
+        if isinstance(one, Stuck):
+            result.stuck.append(one)
+        elif one.sure and one.hunk in rewritten:
+            result.brought.append(replace(one, sure=False, how=f"{one.how}; upstream rewrote what is around it"))
+        else:
+            result.brought.append(one)
+    spans = sorted((b.lo, b.hi, i) for i, b in enumerate(result.brought) if not b.done)
+    for (_, hi, i), (lo, _, j) in pairwise(spans):
+        if lo < hi or j < i:
+            clash = result.brought[j]
+            result.stuck.append(
+                Stuck(
+                    change=Change(hunk=clash.hunk, lo=0, hi=0, added=clash.added),
+                    why="two of its changes meet in one place",
+                )
+            )
+    return result
+
+
+def _rewritten(hunk: Hunk, a: Alignment) -> bool:
+    """Whether upstream took lines out of a hunk's surroundings, edited others and put new ones in: then
+    more may have changed than the place."""
+    at = max(hunk.old_start - 1, 0)
+    lines = range(at, min(at + len(hunk.old), len(a.old)))
+    now = [n for i in lines if (n := a.now(i)) is not None]
+    edited = any(a.exact[i] is None and a.now(i) is not None for i in lines)
+    return len(now) < len(lines) and edited and bool(now) and now[-1] - now[0] + 1 > len(now)
+
+
+def applied(new: Sequence[bytes], brought: Sequence[Brought]) -> list[bytes]:
+    """The new file with the changes in it."""
+    lines: list[bytes] = []
+    at = 0
+    for b in sorted((b for b in brought if not b.done), key=lambda b: (b.lo, b.hi)):
+        lines += [*new[at : b.lo], *b.added]
+        at = b.hi
+    return [*lines, *new[at:]]
+
+
+class _Place:
+    def __init__(self, change: Change, alignment: Alignment, follower: Follower) -> None:
+        self.c = change
+        self.a = alignment
+        self.follow = follower
+
+    def find(self) -> Brought | Stuck:
+        found = self._replaced() if self.c.hi > self.c.lo else self._inserted()
+        if isinstance(found, Brought) and found.sure and not found.done and self._blank():
+            return replace(found, sure=False, how=f"{found.how}; it changes blank lines")
+        return found
+
+    def _blank(self) -> bool:
+        """Whether the change takes blank lines out, or is of blank lines only: where a patch drifted, such
+        are often left-overs of an edit."""
+        removed = self.a.old[self.c.lo : self.c.hi]
+        return not any(x.strip() for x in (removed or self.c.added))
+
+    def _brought(self, lo: int, hi: int, how: str, sure: bool, added: Sequence[bytes] | None = None) -> Brought:
+        lines, follows = self.follow.lines(self.c.added if added is None else added, self.c.lo)
+        return Brought(
+            hunk=self.c.hunk,
+            lo=lo,
+            hi=hi,
+            added=tuple(lines),
+            how="; ".join([how, *follows]),
+            sure=sure and not follows,
+        )
+
+    def _replaced(self) -> Brought | Stuck:
+        c, a = self.c, self.a
+        where = [a.exact[i] for i in range(c.lo, c.hi)]
+        if None not in where:
+            lo, hi = where[0] or 0, (where[-1] or 0) + 1
+            if hi - lo == c.hi - c.lo:
+                return self._brought(lo, hi, "three-way: its lines are unchanged", True)
+            return Stuck(change=c, why="upstream put lines between those it removes")
+        if (counted := self._counted()) is not None:
+            return counted
+        if (done := self._done()) is not None:
+            return done
+        now = [a.now(i) for i in range(c.lo, c.hi)]
+        known = [n for n in now if n is not None]
+        if len(known) == len(now):
+            lo, hi = known[0], known[-1] + 1
+            if hi - lo == c.hi - c.lo:
+                return self._edited(lo, hi, known)
+        return Stuck(change=c, why="upstream changed the lines it removes")
+
+    def _counted(self) -> Brought | None:
+        """Both sides count the same number up or down on one line: the steps add up."""
+        c, a = self.c, self.a
+        if c.hi - c.lo != 1 or len(c.added) != 1 or (at := a.now(c.lo)) is None:
+            return None
+        line = counted(a.old[c.lo], a.new[at], c.added[0])
+        if line is None:
+            return None
+        return self._brought(at, at + 1, "both count the same number; the steps add up", False, [line])
+
+    def _edited(self, lo: int, hi: int, now: Sequence[int]) -> Brought | Stuck:
+        """Upstream edited the removed lines: what takes their place gets the same edits."""
+        c, a = self.c, self.a
+        only_space = all(squeezed(a.old[i]) == squeezed(a.new[j]) for i, j in zip(range(c.lo, c.hi), now, strict=True))
+        if only_space:
+            return self._brought(lo, hi, "removed lines changed in white space only", not c.added)
+        if not c.added:
+            return self._brought(lo, hi, "removes what upstream made of the lines it removed", False)
+        old, new = [a.old[i] for i in range(c.lo, c.hi)], [a.new[j] for j in now]
+        merged = self.follow.merged(old, new, c.added)
+        if merged is None:
+            return Stuck(change=c, why="upstream edited the very words that it changes")
+        return self._brought(lo, hi, "upstream edited the lines it changes; its change follows", False, merged)
+
+    def _inserted(self) -> Brought | Stuck:
+        c, a = self.c, self.a
+        before = a.exact[c.lo - 1] if c.lo else -1
+        after = a.exact[c.lo]
+        if before is not None and after is not None and after == before + 1:
+            return self._brought(after, after, "three-way: between unchanged lines", True)
+        if (done := self._done()) is not None:
+            return done
+        soft_before = a.now(c.lo - 1) if c.lo else -1
+        soft_after = a.now(c.lo) if c.lo < len(a.old) else a.exact[c.lo]
+        if soft_before is not None and soft_after is not None:
+            if soft_after == soft_before + 1:
+                return self._brought(soft_after, soft_after, "between lines that upstream edited", True)
+            if soft_after > soft_before:
+                return self._among(soft_before + 1, soft_after, before is not None, after is not None)
+        return self._beside(soft_before, soft_after)
+
+    def _among(self, lo: int, hi: int, before: bool, after: bool) -> Brought:
+        """Upstream put lines at the very same place. Ours stay with the neighbour that is unchanged; with
+        the one that says something; else they go first, and somebody has to look."""
+        if before != after:
+            at, which = (lo, "before") if before else (hi, "after")
+            return self._brought(at, at, f"upstream edits beside it; stays with the unchanged line {which}", True)
+        tell_before, tell_after = self._telling(self.c.lo - 1), self._telling(self.c.lo)
+        if tell_after and not tell_before:
+            return self._brought(hi, hi, "upstream inserts at the same place; stays with the line behind", False)
+        return self._brought(
+            lo, lo, "upstream inserts at the same place; put before its lines", tell_before and tell_after
+        )
+
+    def _beside(self, before: int | None, after: int | None) -> Brought | Stuck:
+        """Only one neighbour is left."""
+        if before is not None:
+            return self._brought(
+                before + 1,
+                before + 1,
+                "the line after it is gone; put behind the one before",
+                self._telling(self.c.lo - 1),
+            )
+        if after is not None:
+            return self._brought(
+                after, after, "the line before it is gone; put before the one after", self._telling(self.c.lo)
+            )
+        return Stuck(change=self.c, why="both lines beside it are gone")
+
+    def _telling(self, line: int) -> bool:
+        """Whether an old line stands once only and says something."""
+        text = squeezed(self.a.old[line]) if 0 <= line < len(self.a.old) else b""
+        return len(text) > 6 and sum(squeezed(x) == text for x in self.a.new) == 1
+
+    def _done(self) -> Brought | None:
+        """The new file has the added lines between the same neighbours already."""
+        c, a = self.c, self.a
+        before = a.now(c.lo - 1) if c.lo else -1
+        if before is None:
+            return None
+        if not c.added:
+            after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
+            if after == before + 1 and all(a.now(i) is None for i in range(c.lo, c.hi)):
+                return Brought(hunk=c.hunk, lo=after, hi=after, added=(), how="upstream removed it, too", done=True)
+            return None
+        at = before + 1
+        here = [squeezed(x) for x in a.new[at : at + len(c.added)]]
+        if here == [squeezed(x) for x in c.added]:
+            return Brought(hunk=c.hunk, lo=at, hi=at, added=(), how="upstream has it already", done=True)
+        return None
