@@ -8,7 +8,7 @@ rest goes on without it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,16 +16,16 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.align import Alignment, regions_of
 from opencoti_patches.carry.compose import renumbered
-from opencoti_patches.carry.model import HunkHow, Row
+from opencoti_patches.carry.model import HunkHow, Marked, Row
 from opencoti_patches.carry.regen import starts
-from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Problem, Series, TreeId, printable
+from opencoti_patches.core.model import Entry, Hunk, IndexEntry, PatchName, Problem, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.moved import moved_warnings
-from opencoti_patches.plan.replay import Replay, lines_of
+from opencoti_patches.plan.replay import Replay, lines_of, put
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.header import with_note
 from opencoti_patches.series.order import entry_of
@@ -43,12 +43,30 @@ def bump(
     resolved: Mapping[PatchName, bytes] | None = None,
     skipped: frozenset[PatchName] = frozenset(),
     progress: Progress | None = None,
-) -> tuple[Row, ...]:
-    """A row a patch, in order. ``resolved`` are patches that somebody carried by hand, ``skipped`` leave
-    the series. Writes nothing but the store."""
+) -> Bumped:
+    """Carry the series. ``resolved`` are patches that somebody carried by hand, ``skipped`` are left out.
+    Writes nothing but the store."""
     with fs.scratch(store.scratch, "bump-") as folder:
         walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag)
-        return walk.run(resolved or {}, skipped, progress or Silent())
+        rows = walk.run(resolved or {}, skipped, progress or Silent())
+        return Bumped(rows=rows, conflict=walk.conflict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class First:
+    """The first conflict: the patch, the tree it has to go on, its files for a person."""
+
+    name: PatchName
+    before: TreeId
+    marked: Marked
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bumped:
+    """A row a patch, in order, and the first conflict if there is one."""
+
+    rows: tuple[Row, ...]
+    conflict: First | None
 
 
 class _Old:
@@ -94,12 +112,14 @@ class _Old:
             return None if landed is None else parsed
         places = starts(parsed, landed, False)
         files = tuple(
-            replace(
-                f, hunks=tuple(replace(h, old_start=places.get((i, h.number), (h.old_start, 0))[0]) for h in f.hunks)
-            )
+            replace(f, hunks=tuple(_moved(h, places.get((i, h.number))) for h in f.hunks))
             for i, f in enumerate(parsed.files)
         )
         return replace(parsed, files=files)
+
+
+def _moved(hunk: Hunk, place: tuple[int, int] | None) -> Hunk:
+    return hunk if place is None else replace(hunk, old_start=place[0], new_start=place[1])
 
 
 class _Walk:
@@ -123,6 +143,8 @@ class _Walk:
         self.scratch = Scratch(store.repo, new_base, listing, folder, {}, touched(self.parsed.values()))
         self.rows: list[Row] = []
         self.failed: list[tuple[Entry, Parsed]] = []
+        self.conflict: First | None = None
+        self.skipped: frozenset[PatchName] = frozenset()
         self._before: dict[str, IndexEntry] = {}  # the state that the run being looked at began from
 
     @cached_property
@@ -138,11 +160,12 @@ class _Walk:
     def run(
         self, resolved: Mapping[PatchName, bytes], skipped: frozenset[PatchName], progress: Progress
     ) -> tuple[Row, ...]:
+        self.skipped = skipped  # what stands on these is for a person to mend, now
         while len(self.rows) < len(self.entries):
             progress.update("carrying", len(self.rows), len(self.entries), "patches")
             entry = self.entries[len(self.rows)]
             if entry.name in skipped:
-                self.rows.append(Row(name=entry.name, status="conflict", reason="skipped"))
+                self.rows.append(Row(name=entry.name, status="conflict", reason="skipped: the series leaves it out"))
                 self.failed.append((entry, self.parsed[entry.name]))
             elif entry.name in resolved:
                 self.rows.append(self._by_hand(entry, resolved[entry.name]))
@@ -235,7 +258,7 @@ class _Walk:
             verdict = diagnose(
                 entry, self.parsed[entry.name], errors, self.scratch, self.failed, self.entries[: len(self.rows)]
             )
-            if verdict.status == "blocked":
+            if verdict.status == "blocked" and not self.skipped.issuperset(verdict.blocked_by):
                 self.failed.append((entry, self.parsed[entry.name]))
                 return Row(
                     name=entry.name,
@@ -255,8 +278,40 @@ class _Walk:
         return self._written(entry, carried)
 
     def _conflict(self, entry: Entry, why: str, hows: Sequence[HunkHow]) -> Row:
+        if self.conflict is None:
+            before = self.store.repo.tree_with(self.new_base, self.scratch.changes())
+            self.conflict = First(name=entry.name, before=before, marked=self._marked(entry))
         self.failed.append((entry, self.parsed[entry.name]))
         return Row(name=entry.name, status="conflict", reason=why, hunks=tuple(hows))
+
+    def _marked(self, entry: Entry) -> Marked:
+        """The patch's files as git merges them, markers where it cannot."""
+        self.old.goto(entry)
+        exact = self.old.exact(entry) or self.parsed[entry.name]
+        files: dict[str, bytes | None] = {}
+        conflicts: list[str] = []
+        sides = self._sides()
+        for f in exact.files:
+            before = list(sides.old(f.old) or []) if f.old else []
+            after = list(before)
+            whole = all(put(after, h, 0) for h in f.hunks) and not f.binary
+            now = sides.now(f.old) if f.old else sides.now(f.new or "")
+            path = f.new or f.old or ""
+            if f.operation == "delete":
+                files[path] = None
+                continue
+            if not whole:
+                conflicts.append(path)
+                continue
+            text, clean = self.store.repo.merge_file(
+                now or b"", b"".join(before), b"".join(after), entry.name, self.folder
+            )
+            files[path] = text
+            if f.operation == "rename" and f.old and f.old != path:
+                files[f.old] = None
+            if not clean or (now is None and f.old):
+                conflicts.append(path)
+        return Marked(files=files, conflicts=tuple(conflicts))
 
     def _sides(self) -> over.Sides:
         state = self.scratch.state()

@@ -117,21 +117,19 @@ def shifted(line: bytes, taken: bytes, put: bytes) -> bytes:
     return put + line[len(taken) :] if line.strip() and line.startswith(taken) else line
 
 
-def merge_words(old: Sequence[bytes], a: Sequence[bytes], b: Sequence[bytes]) -> list[bytes] | None:
-    """Three-way merge of token lists; None if both sides change the same place."""
-    edits_a, edits_b = _edits(old, a), _edits(old, b)
+def merge_words(old: Sequence[bytes], theirs: Sequence[bytes], ours: Sequence[bytes]) -> list[bytes] | None:
+    """Three-way merge of token lists; None if both sides change the same words. What both insert at one
+    place comes one behind the other, theirs first: a parameter that each appends to a list."""
+    edits_a, edits_b = _edits(old, theirs), _edits(old, ours)
     for lo, hi, new in edits_a:
         for lo2, hi2, new2 in edits_b:
-            if (
-                (lo < hi2 and lo2 < hi)
-                or (lo == lo2 and (lo, hi, new) != (lo2, hi2, new2))
-                or (lo == hi and lo2 < lo < hi2)
-                or (lo2 == hi2 and lo < lo2 < hi)
-            ):
+            if (lo, hi, new) == (lo2, hi2, new2) or (lo == hi == lo2 == hi2):
+                continue
+            if (lo < hi2 and lo2 < hi) or lo == lo2 or (lo == hi and lo2 < lo < hi2) or (lo2 == hi2 and lo < lo2 < hi):
                 return None
     merged: list[bytes] = []
     at = 0
-    for lo, hi, new in sorted({*edits_a, *edits_b}):
+    for lo, hi, new in [*dict.fromkeys(sorted([*edits_a, *edits_b], key=lambda e: (e[0], e[1])))]:
         merged += [*old[at:lo], *new]
         at = hi
     return [*merged, *old[at:]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,3 +32,12 @@ class Row:
     interdiff: tuple[str, ...] = ()
     tree: TreeId | None = None  # what it makes, where that is known before it is written
     raw: bytes | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Marked:
+    """A patch in conflict for a person: the files as git merges them (None: deleted), and those of them
+    that hold markers or need a look."""
+
+    files: Mapping[str, bytes | None]
+    conflicts: tuple[str, ...]

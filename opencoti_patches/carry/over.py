@@ -82,7 +82,8 @@ class _Carry:
                 parts += [lead_in, part]
                 left += 1
         if self.stuck:
-            raise Conflict("; ".join(self.stuck), self.hows)
+            hunks_ = f"{len(self.stuck)} of its changes find no place: " if len(self.stuck) > 1 else ""
+            raise Conflict(hunks_ + self.stuck[0] + (", …" if len(self.stuck) > 1 else ""), self.hows)
         self._gone_names()
         return Over(
             raw=b"".join(parts) + self.parsed.trailer,

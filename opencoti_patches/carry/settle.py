@@ -21,33 +21,40 @@ def settle(
     series: Series,
     config: Config,
     target: Target,
+    value: str,
     store: Store,
     *,
     dry_run: bool,
     progress: Progress,
-    gone: frozenset[PatchName] = frozenset(),
+    skipped: frozenset[PatchName] = frozenset(),
 ) -> list[Path]:
-    """Write everything that the bump changes, all or nothing. ``gone`` are patches that leave the series
-    beside the upstreamed ones. Returns what was (or would be) written.
+    """Write everything that the bump changes, all or nothing. ``skipped`` patches stay as files, their
+    lines in the series become comments. Returns what was (or would be) written.
 
     Errors: CouldNot ``not-proven``, ``disk``; then nothing is changed.
     """
-    written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None and r.name not in gone}
-    leaves = frozenset(r.name for r in rows if r.status == "upstreamed") | gone
-    plan = prove(series.entries, written, leaves, series, target.base, store, progress=progress)
+    written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None and r.name not in skipped}
+    leaves = frozenset(r.name for r in rows if r.status == "upstreamed")
+    plan = prove(series.entries, written, leaves | skipped, series, target.base, store, progress=progress)
     changes: dict[Path, bytes | None] = {e.path: written[e.name] for e in series.entries if e.name in written}
     changes |= {e.path: None for e in series.entries if e.name in leaves}
     file = series.dir / order.SERIES_FILE
-    if leaves and series.listed:
-        text = file.read_text("utf-8", "surrogateescape")
+    if (leaves and series.listed) or skipped:
+        text = (
+            file.read_text("utf-8", "surrogateescape")
+            if series.listed
+            else "".join(f"{e.name}\n" for e in series.entries)
+        )
         for name in leaves:
             text = order.without(text, name)
+        for name in skipped:
+            text = order.without(text, name, f"# {name}  # skipped in the bump to {value}")
         changes[file] = text.encode("utf-8", "surrogateescape")
     if (series.dir / order.LOCK_FILE).exists():
         kept = tuple(
             order.entry_of(series.dir, e.name, written.get(e.name, e.raw), strip=e.strip, reverse=e.reverse)
             for e in series.entries
-            if e.name not in leaves
+            if e.name not in leaves | skipped
         )
         changes[series.dir / order.LOCK_FILE] = lock.write(
             Series(dir=series.dir, entries=kept, listed=series.listed), plan

@@ -86,7 +86,7 @@ def replace_all(changes: Mapping[Path, bytes | None], journal: Path) -> None:
     """
     if not changes:
         return
-    for folder in {target.parent for target in changes}:
+    for folder in {journal.parent, *(target.parent for target in changes)}:
         sweep(folder)
     staged: dict[Path, Path] = {}
     try:
@@ -176,19 +176,21 @@ def lock(path: Path, command: str) -> Iterator[None]:
             raise CouldNot(
                 "locked", f"{holder} is at work on this project", "wait for it to end, then run this again"
             ) from None
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"'opencoti-patches {command}' (process {os.getpid()})".encode(), 0)
-        yield
-    finally:
-        with contextlib.suppress(OSError):
+        try:
             os.ftruncate(fd, 0)
+            os.pwrite(fd, f"'opencoti-patches {command}' (process {os.getpid()})".encode(), 0)
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, 0)
+    finally:
         os.close(fd)
 
 
 @contextlib.contextmanager
 def scratch(parent: Path, prefix: str = "scratch-") -> Iterator[Path]:
-    """A folder of our own in ``parent``, gone afterwards. One that a killed run left there under the same
-    prefix goes first: its owner holds a lock on it, which the kernel drops when the owner dies."""
+    """A folder of our own in ``parent``, gone afterwards. One that a killed run left there goes first: its
+    owner holds a lock on it, which the kernel drops when the owner dies."""
     import shutil
 
     with disk_errors(f"make a folder in {parent}"):
@@ -219,7 +221,7 @@ def _own_folder(parent: Path, prefix: str) -> tuple[Path, int]:
     top = os.open(parent, os.O_RDONLY)
     try:
         if hold(top, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            for item in parent.glob(f"{prefix}*"):
+            for item in parent.glob(f"{TEMP_PREFIX}*"):
                 if not item.is_dir() or item.is_symlink():
                     continue
                 with contextlib.suppress(OSError):
@@ -230,7 +232,7 @@ def _own_folder(parent: Path, prefix: str) -> tuple[Path, int]:
                     finally:
                         os.close(fd)
         hold(top, fcntl.LOCK_SH)
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        folder = Path(tempfile.mkdtemp(prefix=TEMP_PREFIX + prefix, dir=parent))
         held = os.open(folder, os.O_RDONLY)
         hold(held, fcntl.LOCK_SH)
         return folder, held

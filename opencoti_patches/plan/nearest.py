@@ -58,8 +58,8 @@ def _small_diff(old: Sequence[bytes], lines: Sequence[bytes], at: int) -> tuple[
     rows: list[str] = []
     for tag, a, b, c, d in SequenceMatcher(None, list(old), found, autojunk=False).get_opcodes():
         if tag == "equal":
-            keep = old[a:b]
-            rows += [" " + show(x) for x in (keep if len(keep) <= 4 else [*keep[:2], *keep[-2:]])]
+            keep = [" " + show(x) for x in old[a:b]]
+            rows += keep if len(keep) <= 5 else [*keep[:2], " …", *keep[-2:]]
             continue
         if a == len(old) and tag == "insert":  # only what lies beyond the hunk
             continue

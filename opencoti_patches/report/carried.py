@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from opencoti_patches.carry.model import Carried, Row
@@ -12,6 +12,7 @@ from opencoti_patches.core.model import Report, printable
 
 WIDTH = 80
 _SHOWN = 30  # lines of an interdiff
+_PLAIN = ("three-way: between unchanged lines", "three-way: its lines are unchanged")  # nothing to see
 
 
 def report(
@@ -22,12 +23,14 @@ def report(
     dry_run: bool = False,
     into: str | None = None,
     refused: Sequence[str] = (),
+    skipped: Set[str] = frozenset(),
+    waits: tuple[str, str, Sequence[str]] | None = None,
     new_files: Sequence[str] = (),
     verbose: bool = False,
 ) -> Report:
     """``written`` are paths relative to the project; ``refused`` the adapted patches that nobody
     accepted, which keep everything from being written."""
-    ok = not refused and not any(r.status in ("conflict", "blocked") for r in rows)
+    ok = not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in rows)
     text: list[str] = []
     for r in rows:
         if r.status != "kept" or r.reason or verbose:
@@ -50,12 +53,23 @@ def report(
             f" and {len(written) - 3} more" if len(written) > 3 else ""
         )
     text += _wrapped(summary + ".", 0)
+    if waits:
+        name, folder, files = waits
+        text += _wrapped(f"{name} waits for you in {folder}:", 0)
+        text += [f"    {f}" for f in files]
+        text += _wrapped(
+            "next: resolve it there, then 'opencoti-patches bump --continue'; or 'bump --skip "
+            + name
+            + "', 'bump --abort'",
+            0,
+        )
     data = {
         "patches": [_row(r) for r in rows],
         "written": [] if dry_run else list(written),
         "dry_run": dry_run,
         "needs_acceptance": list(refused),
         "new_files": [printable(p) for p in new_files],
+        **({"waits_for": waits[0], "worktree": waits[1], "files": list(waits[2])} if waits else {}),
     }
     return Report(command=command, ok=ok, data=data, text=tuple(text), cases=tuple(r.name for r in rows))
 
@@ -73,7 +87,7 @@ def _row(r: Row) -> dict[str, Any]:
 def _block(r: Row, verbose: bool) -> list[str]:
     lines = _wrapped(f"{printable(r.name)}: {r.status}" + (f": {r.reason}" if r.reason else ""), 0)
     if r.status != "renumbered" or verbose:
-        for h in r.hunks:
+        for h in r.hunks if verbose else [h for h in r.hunks if h.how not in _PLAIN]:
             lines += _wrapped(f"{h.file}{f', hunk {h.hunk}' if h.hunk else ''}: {h.how}", 4)
     if r.status == "adapted":
         lines += [f"    {row}"[:WIDTH] for row in r.interdiff[:_SHOWN]]

@@ -196,10 +196,11 @@ def with_renamed(text: str, names: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def without(text: str, name: str) -> str:
-    """A series file's text without the line of ``name``."""
+def without(text: str, name: str, instead: str = "") -> str:
+    """A series file's text without the line of ``name``, or with another line ``instead``."""
     lines = text.splitlines(keepends=True)
-    return "".join(raw for raw, line in zip(lines, read_lines(text), strict=True) if line.name != name)
+    put = f"{instead}\n" if instead else ""
+    return "".join(raw if line.name != name else put for raw, line in zip(lines, read_lines(text), strict=True))
 
 
 def quoted_name(name: str) -> str:

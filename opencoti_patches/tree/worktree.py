@@ -74,6 +74,10 @@ class WorkTree:
         doc = fs.read_json(self._state)
         return isinstance(doc, dict) and "moving" in doc
 
+    def forget(self) -> None:
+        """Drop what the store knows of the folder."""
+        shutil.rmtree(self._own, ignore_errors=True)
+
     def edits(self) -> list[str]:
         """Files that differ from what was written there."""
         return self.files.edits()
@@ -146,7 +150,7 @@ class WorkTree:
         shutil.rmtree(self._own, ignore_errors=True)
         with fs.disk_errors("write the store"):
             self._own.mkdir(parents=True)
-        with fs.scratch(parent, fs.TEMP_PREFIX) as staging:
+        with fs.scratch(parent, "") as staging:
             new = staging / "tree"
             new.mkdir()
             new.chmod(0o755)
@@ -241,14 +245,18 @@ class WorkTree:
                 stage.mkdir()
                 staged.read_tree(target.tree)
                 staged.write_files(stage, writes)
-            with fs.uninterrupted():
-                aside = self._put_aside(in_way)
-                moving = {"tree": target.tree, "patch": target.patch, "commits": target.commits}
-                self._save(now, moving={**moving, "writes": list(writes), "deletes": list(deletes)})
         except BaseException:
             shutil.rmtree(stage, ignore_errors=True)
             raise
         with fs.uninterrupted():
+            try:
+                aside = self._put_aside(in_way)
+                moving = {"tree": target.tree, "patch": target.patch, "commits": target.commits}
+                self._save(now, moving={**moving, "writes": list(writes), "deletes": list(deletes)})
+            except BaseException:
+                if not self.moving():
+                    shutil.rmtree(stage, ignore_errors=True)
+                raise
             self.finish()
         return aside
 

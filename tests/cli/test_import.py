@@ -208,7 +208,11 @@ def test_behind_a_patch_with_and_without_room(project: Project, diff: Diff) -> N
         "0034-second.patch": diff("f.txt", FIRST, SECOND),
         "0040-third.patch": third,
     }
-    made = project({"f.txt": LINES, "g.txt": "a\n"}, patches, series="# top\n0033-first.patch # one\n\n0034-second.patch\n0040-third.patch\n")
+    made = project(
+        {"f.txt": LINES, "g.txt": "a\n"},
+        patches,
+        series="# top\n0033-first.patch # one\n\n0034-second.patch\n0040-third.patch\n",
+    )
     assert made("bootstrap").code == 0
     made.write("in.patch", diff("g.txt", "a\n", "b\n"))
     assert made("import", "in.patch", "--after", "34").code == 0
@@ -397,7 +401,7 @@ def test_an_mbox_of_other_programs(made: Sandbox, diff: Diff) -> None:
         ("0035-part-3.patch", "clean"),
     ]
     assert document["skipped"] == ["thread, mail 2 has no patch in it: part 2"]
-    assert (made.root / "patches/0034-part-1.patch").read_text() == mails[0].partition("\n")[2]
+    assert (made.root / "patches/0034-part-1.patch").read_text() + "\n" == mails[0].partition("\n")[2]
 
 
 # -- a quilt folder ------------------------------------------------------------------------------

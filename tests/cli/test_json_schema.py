@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import difflib
 import json
-import os
 import re
-import subprocess
-import sys
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from e2e.trees import plain_git
 from jsonschema import Draft202012Validator
 
+import opencoti_patches
+from opencoti_patches.cli import COMMANDS
 from opencoti_patches.report.ci import RULES
+from opencoti_patches.series import order
+
+if TYPE_CHECKING:
+    from conftest import Cli
+    from e2e.forked import Forked
+
+pytest_plugins = ["e2e.forked"]
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "json.md").read_text("utf-8")
 SCHEMA = json.loads((DOCS / "schema/opencoti.schema.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 CONFIG = 'schema = 1\nname = "small"\n\n[[base.source]]\nkind = "directory"\npath = "base"\n'
@@ -48,42 +58,52 @@ STANDS_ON_IT = _diff(
 TWICE = ["void one(void)\n", "{\n", "\tcall();\n", "}\n", "\n", "\n"] * 4
 AMBIGUOUS = _diff("twice.c", ["// head\n", *TWICE], ["// head\n", *TWICE[:8], "\tmore();\n", *TWICE[9:]])
 
-Project = Callable[[Mapping[str, str]], Path]
+Project = Callable[..., Path]
+Ask = Callable[..., Any]
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """A project on a folder of two files, with the given patches."""
+def project(forked: Forked) -> Project:
+    """A project on a folder of two files, with the given patches; on another base if one is given."""
 
-    def make(patches: Mapping[str, str]) -> Path:
-        (tmp_path / "base").mkdir()
-        (tmp_path / "base/f.txt").write_text("".join(LINES))
-        (tmp_path / "base/twice.c").write_text("".join(TWICE))
-        (tmp_path / "opencoti.toml").write_text(CONFIG)
-        (tmp_path / "patches").mkdir()
-        (tmp_path / "patches/series").write_text("".join(f"{name}\n" for name in patches))
+    def make(patches: Mapping[str, str], config: str = CONFIG) -> Path:
+        forked.write("base/f.txt", "".join(LINES))
+        forked.write("base/twice.c", "".join(TWICE))
+        forked.write("opencoti.toml", config)
+        forked.write("patches/series", "".join(f"{name}\n" for name in patches))
         for name, text in patches.items():
-            (tmp_path / "patches" / name).write_text(text)
-        return tmp_path
+            forked.write(f"patches/{name}", text)
+        return forked.root
 
     return make
 
 
-def ask(*args: str | Path, code: int) -> Any:
-    """Run the program in a process of its own; its one document, which the schema must take."""
-    env = {k: v for k, v in os.environ.items() if k != "OPENCOTI_STORE"}
-    done = subprocess.run(
-        [sys.executable, "-m", "opencoti_patches", *map(str, args)], capture_output=True, env=env, check=False
-    )
-    assert done.returncode == code, (done.stdout, done.stderr)
-    document = json.loads(done.stdout)
+@pytest.fixture
+def ask(forked: Forked) -> Ask:
+    """Run the program in a process of its own, in the project's folder; its one document, which the schema
+    must take."""
+
+    def run(*args: str | Path, code: int, **env: str) -> Any:
+        ran = forked(*args, **env)
+        assert ran.code == code, (ran.raw, ran.err)
+        return checked(ran.raw, code)
+
+    return run
+
+
+def checked(raw: bytes | str, code: int) -> Any:
+    """The one document, held to the schema."""
+    document = json.loads(raw)
     assert [e.message for e in VALIDATOR.iter_errors(document)] == []
     assert document["ok"] is (code == 0)
     return document
 
 
-def test_a_clean_series(project: Project) -> None:
-    document = ask("-C", project({"0001-twenty.patch": CLEAN}), "--json", "check", code=0)
+# -- check -------------------------------------------------------------------------------------
+
+
+def test_a_clean_series(ask: Ask, project: Project) -> None:
+    document = ask(§({"0001-twenty.patch": CLEAN}), "--json", "check", code=0)
     assert len(document["tip"]["tree"]) == 40
     assert document["tip"] != document["base"]
     assert document["stale"] == []
@@ -92,18 +112,18 @@ def test_a_clean_series(project: Project) -> None:
     ]
 
 
-def test_an_offset_is_a_yes_unless_asked(project: Project) -> None:
+def test_an_offset_is_a_yes_unless_asked(ask: Ask, project: Project) -> None:
     folder = project({"0001-ten.patch": MOVED})
-    document = ask("-C", folder, "check", "--json", code=0)
+    document = ask("check", "--json", code=0)
     (row,) = document["patches"]
     assert (row["status"], row["cause"]) == ("offset", "offset")
     assert row["offsets"] == [{"file": "f.txt", "hunk": 1, "line": 7, "offset": -2}]
-    assert ask("-C", folder, "check", "--format", "json", "--no-offset", code=1)["patches"] == [row]
+    assert ask("check", "--format", "json", "--no-offset", code=1)["patches"] == [row]
 
 
-def test_a_root_and_its_cascade(project: Project) -> None:
+def test_a_root_and_its_cascade(ask: Ask, project: Project) -> None:
     patches = {"0001-root.patch": FAILED, "0002-after.patch": STANDS_ON_IT, "0003-twenty.patch": CLEAN}
-    document = ask("-C", project(patches), "check", "--json", code=1)
+    document = ask(§(patches), "check", "--json", code=1)
     assert document["tip"] == {"tree": None}
     root, cascade, free = document["patches"]
     assert (root["status"], root["cause"]) == ("failed", "context-changed")
@@ -113,13 +133,13 @@ def test_a_root_and_its_cascade(project: Project) -> None:
     assert (free["status"], free["without"]) == ("clean", ["0001-root.patch", "0002-after.patch"])
 
 
-def test_an_empty_patch(project: Project) -> None:
-    (row,) = ask("-C", project({"0001-nothing.patch": "Subject: nothing\n"}), "check", "--json", code=1)["patches"]
+def test_an_empty_patch(ask: Ask, project: Project) -> None:
+    (row,) = ask(§({"0001-nothing.patch": "Subject: nothing\n"}), "check", "--json", code=1)["patches"]
     assert (row["status"], row["cause"], row["files"]) == ("empty", "empty", [])
 
 
-def test_a_warning(project: Project) -> None:
-    (row,) = ask("-C", project({"0001-more.patch": AMBIGUOUS}), "check", "--json", code=0)["patches"]
+def test_a_warning(ask: Ask, project: Project) -> None:
+    (row,) = ask(§({"0001-more.patch": AMBIGUOUS}), "check", "--json", code=0)["patches"]
     assert ("ambiguous", "warning") in {(p["cause"], p["level"]) for p in row["problems"]}
 
 
@@ -146,25 +166,25 @@ def test_a_warning(project: Project) -> None:
         ("diff --git a/f.txt b/f.txt\nnew file mode 100644\n--- /dev/null\n+++ b/f.txt\n@@ -0,0 +1 @@\n+x\n", "exists"),
     ],
 )
-def test_every_cause_is_in_the_schema(project: Project, patch: str, cause: str) -> None:
+def test_every_cause_is_in_the_schema(ask: Ask, project: Project, patch: str, cause: str) -> None:
     folder = project({"0001-x.patch": ""})
     (folder / "patches/0001-x.patch").write_bytes(patch.encode())
-    (row,) = ask("-C", folder, "check", "--json", code=1)["patches"]
+    (row,) = ask("check", "--json", code=1)["patches"]
     assert row["cause"] == cause
 
 
-def test_a_stale_lock(project: Project) -> None:
+def test_a_stale_lock(ask: Ask, project: Project) -> None:
     folder = project({"0001-twenty.patch": CLEAN})
     (folder / "patches/series.lock").write_text(f"base {'0' * 40}\n")
-    document = ask("-C", folder, "check", "--json", code=0)
+    document = ask("check", "--json", code=0)
     assert len(document["stale"]) == 2
-    assert ask("-C", folder, "check", "--json", "--locked", code=1)["stale"] == document["stale"]
+    assert ask("check", "--json", "--locked", code=1)["stale"] == document["stale"]
 
 
-def test_a_bad_configuration(project: Project) -> None:
+def test_a_bad_configuration(ask: Ask, project: Project) -> None:
     folder = project({})
     (folder / "opencoti.toml").write_text(CONFIG.replace("base.source", "bse.source"))
-    document = ask("-C", folder, "check", "--json", code=2)
+    document = ask("check", "--json", code=2)
     assert document["error"]["code"] == "unknown-key"
     assert document["error"]["hint"] == "did you mean 'base'?"
 
@@ -175,36 +195,36 @@ def test_an_unknown_command() -> None:
     assert "check" in document["error"]["message"]
 
 
-def test_an_unknown_patch(project: Project) -> None:
-    document = ask("-C", project({"0001-twenty.patch": CLEAN}), "check", "--json", "--to", "0009", code=2)
+def test_an_unknown_patch(ask: Ask, project: Project) -> None:
+    document = ask(§({"0001-twenty.patch": CLEAN}), "check", "--json", "--to", "0009", code=2)
     assert (document["command"], document["error"]["code"]) == ("check", "unknown-patch")
 
 
-def test_apply_fresh_and_again(project: Project) -> None:
+def test_apply_fresh_and_again(ask: Ask, project: Project) -> None:
     folder = project({"0001-twenty.patch": CLEAN})
-    fresh = ask("-C", folder, "apply", "--json", code=0)
+    fresh = ask("apply", "--json", code=0)
     assert (fresh["from"], fresh["to"], fresh["written"]) == (None, "0001-twenty.patch", 2)
     (folder / "patches/series").write_text("")
-    back = ask("-C", folder, "apply", "--json", code=0)
+    back = ask("apply", "--json", code=0)
     assert (back["from"], back["to"], back["written"], back["kept"]) == (fresh["tree"], None, ["f.txt"], 1)
 
 
-def test_regen_of_an_offset(project: Project) -> None:
+def test_regen_of_an_offset(ask: Ask, project: Project) -> None:
     folder = project({"0001-ten.patch": MOVED, "0002-twenty.patch": CLEAN})
-    tried = ask("-C", folder, "regen", "--json", "--dry-run", code=0)
+    tried = ask("regen", "--json", "--dry-run", code=0)
     assert (tried["dry_run"], tried["written"]) == (True, [])
-    done = ask("-C", folder, "regen", "--json", code=0)
+    done = ask("regen", "--json", code=0)
     assert done["patches"] == tried["patches"]
     assert [(row["name"], row["status"]) for row in done["patches"]] == [
         ("0001-ten.patch", "renumbered"),
         ("0002-twenty.patch", "kept"),
     ]
     assert done["written"] == ["patches/0001-ten.patch"]
-    assert ask("-C", folder, "check", "--json", "--no-offset", code=0)["ok"] is True
+    assert ask("check", "--json", "--no-offset", code=0)["ok"] is True
 
 
-def test_regen_of_a_conflict(project: Project) -> None:
-    document = ask("-C", project({"0001-root.patch": FAILED}), "regen", "--json", code=1)
+def test_regen_of_a_conflict(ask: Ask, project: Project) -> None:
+    document = ask(§({"0001-root.patch": FAILED}), "regen", "--json", code=1)
     assert [(row["name"], row["status"]) for row in document["patches"]] == [("0001-root.patch", "conflict")]
     assert document["written"] == []
 

@@ -49,7 +49,7 @@ def publish(repo: Repository, tip: CommitId, folder: Path, branch: str, marker: 
 
 def _make(folder: Path, branch: str, marker: Path) -> None:
     """A new repository, whole or not there."""
-    with fs.scratch(folder, fs.TEMP_PREFIX) as made:
+    with fs.scratch(folder, "") as made:
         env = environment(GIT_CEILING_DIRECTORIES=str(folder))
         must(call(["init", "-q", "--template=", "-b", branch, made], env=env, cwd=folder), "make a repository")
         # as in the store: the bytes of the tree are nobody's to convert

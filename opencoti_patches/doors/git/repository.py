@@ -288,6 +288,18 @@ class Repository:
         ]
         return call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder).out
 
+    def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool]:
+        """git's three-way merge of one file, with diff3 markers: the text, and whether it is whole."""
+        paths = []
+        for label, content in (("theirs", theirs), ("old", old), ("ours", ours)):
+            paths.append(folder / f"merge-{label}")
+            fs.write(paths[-1], content, sync=False)
+        args = ["merge-file", "-p", "--diff3", "-L", "upstream", "-L", f"before {name}", "-L", name, *map(str, paths)]
+        done = call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder)
+        if done.code > 127:
+            raise CouldNot("git", f"git merge-file failed: {done.error_text}", "")
+        return done.out, done.code == 0
+
     def renames(self, a: TreeId, b: TreeId) -> dict[str, str]:
         """Files that are gone in ``b`` and whose contents stand there under another name."""
         out = self._run(

@@ -1,0 +1,152 @@
+"""A bump that waits for a person: what was decided so far, and a worktree with the conflict in it.
+
+The session lies in the store. Every step runs the whole carry again with what was resolved by hand, so it
+can be taken up after a crash or on another day; nothing in the project changes until it is finished.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry.model import Marked
+from opencoti_patches.core.errors import Refused, UsageError
+from opencoti_patches.core.model import PatchName, TreeId, printable
+from opencoti_patches.doors import fs
+from opencoti_patches.tree.worktree import At, WorkTree
+
+_MARKER = re.compile(rb"(?m)^(<{7} |>{7} |\|{7} )")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """``value`` and ``source`` (from 0) are what the bump goes to; ``waits_for`` the patch in conflict,
+    empty when only acceptance is wanting; ``before`` the tree that it has to go on."""
+
+    value: str
+    source: int
+    tag: str = ""
+    waits_for: str = ""
+    before: str = ""
+    resolved: tuple[PatchName, ...] = ()
+    skipped: tuple[PatchName, ...] = ()
+    files: tuple[str, ...] = field(default=())  # with markers in them
+
+
+def _home(store: Store) -> Path:
+    return store.root / "session"
+
+
+def worktree(store: Store) -> Path:
+    """Where the conflict is resolved."""
+    return _home(store) / "tree"
+
+
+def load(store: Store) -> Session | None:
+    """The open session; None if there is none."""
+    doc = fs.read_json(_home(store) / "state.json")
+    if not isinstance(doc, dict):
+        return None
+    lists = {k: tuple(doc[k]) for k in ("resolved", "skipped", "files")}
+    return Session(**{**doc, **lists})
+
+
+def must(store: Store, what: str) -> Session:
+    """The open session. Errors: UsageError ``no-session``."""
+    session = load(store)
+    if session is None:
+        raise UsageError(
+            "no-session",
+            f"no bump is under way, so there is nothing to {what}",
+            "start one: opencoti-patches bump REV-OR-VERSION",
+        )
+    return session
+
+
+def guard_none(store: Store) -> None:
+    """Errors: Refused ``session-open``, naming what it waits for and every way on."""
+    session = load(store)
+    if session is not None:
+        waits = f", and waits for {session.waits_for}" if session.waits_for else ""
+        raise Refused("session-open", f"a bump to {session.value} is under way{waits}", ways_on(session))
+
+
+def ways_on(session: Session) -> str:
+    """What may come next, in one line."""
+    skip = f", 'bump --skip {session.waits_for}'" if session.waits_for else ""
+    return f"'opencoti-patches bump --continue'{skip}, or 'bump --abort'"
+
+
+def save(store: Store, session: Session) -> None:
+    """Write the session down."""
+    from dataclasses import asdict
+
+    fs.write(_home(store) / "state.json", fs.json_bytes(asdict(session)))
+
+
+def open_conflict(store: Store, session: Session, name: PatchName, before: TreeId, marked: Marked) -> Session:
+    """Lay the worktree for a patch in conflict, markers in the files that need a person."""
+    folder = worktree(store)
+    shutil.rmtree(folder, ignore_errors=True)
+    WorkTree(folder, store).move(At(tree=before, patch=""), force=True)
+    for path, content in marked.files.items():
+        target = fs.inside(folder, path)
+        if content is None:
+            target.unlink(missing_ok=True)
+        else:
+            fs.write(target, content)
+    now = replace(session, waits_for=name, before=before, files=tuple(printable(p) for p in marked.conflicts))
+    save(store, now)
+    return now
+
+
+def resolution(store: Store, session: Session) -> TreeId:
+    """The tree that the person made of the conflict. Errors: Refused ``markers``, ``no-change``."""
+    folder = worktree(store)
+    work = WorkTree(folder, store)
+    if work.at() is None:
+        raise Refused(
+            "session-lost", f"the worktree {folder} is gone", "'opencoti-patches bump --abort', then start again"
+        )
+    tree, _new = work.snapshot()
+    changed = store.repo.diff_trees(TreeId(session.before), tree)
+    contents = store.repo.blobs(new[1] for _, new in changed.values() if new)
+    for path, (_, new) in changed.items():
+        if new and (m := _MARKER.search(contents[new[1]])):
+            line = contents[new[1]].count(b"\n", 0, m.start()) + 1
+            raise Refused(
+                "markers",
+                f"{printable(path)} line {line} still has a conflict marker",
+                f"edit it in {folder}, then 'opencoti-patches bump --continue'",
+            )
+    if not changed:
+        raise Refused(
+            "no-change",
+            f"the worktree has nothing of {session.waits_for} in it",
+            f"resolve it in {folder}, or 'opencoti-patches bump --skip {session.waits_for}'",
+        )
+    return tree
+
+
+def keep(store: Store, session: Session, raw: bytes) -> Session:
+    """Remember the patch that a person made of the conflict."""
+    name = PatchName(session.waits_for)
+    fs.write(_home(store) / "resolved" / name, raw)
+    kept = replace(session, resolved=(*session.resolved, name), waits_for="", before="", files=())
+    save(store, kept)
+    return kept
+
+
+def resolved(store: Store, session: Session) -> Mapping[PatchName, bytes]:
+    """The patches carried by hand so far."""
+    return {n: (_home(store) / "resolved" / n).read_bytes() for n in session.resolved}
+
+
+def close(store: Store) -> None:
+    """Leave no trace of the session."""
+    WorkTree(worktree(store), store).forget()
+    shutil.rmtree(_home(store), ignore_errors=True)
