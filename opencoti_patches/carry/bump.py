@@ -254,6 +254,7 @@ class _Walk:
     def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
         self.old.goto(entry)
         exact = self.old.exact(entry)
+        left_out = ""
         if self.failed:
             verdict = diagnose(
                 entry, self.parsed[entry.name], errors, self.scratch, self.failed, self.entries[: len(self.rows)]
@@ -265,6 +266,8 @@ class _Walk:
                     status="blocked",
                     reason=f"stands on {', '.join(verdict.blocked_by)}: {verdict.evidence}",
                 )
+            if verdict.status == "blocked":
+                left_out = f"stands on {', '.join(verdict.blocked_by)}, which is left out"
         if exact is None:
             return self._conflict(
                 entry, "it did not apply on the old base either; 'opencoti-patches regen' there first", ()
@@ -275,7 +278,7 @@ class _Walk:
             carried = over.carry(entry, exact, self._sides())
         except over.Conflict as e:
             return self._conflict(entry, str(e), e.hows)
-        return self._written(entry, carried)
+        return self._written(entry, carried, left_out)
 
     def _conflict(self, entry: Entry, why: str, hows: Sequence[HunkHow]) -> Row:
         if self.conflict is None:
@@ -330,12 +333,12 @@ class _Walk:
             renamed=lambda p: self.renames.get(p),
         )
 
-    def _written(self, entry: Entry, carried: over.Over) -> Row:
+    def _written(self, entry: Entry, carried: over.Over, left_out: str) -> Row:
         if not carried.left:
             return Row(name=entry.name, status="upstreamed", reason="upstream has all of it", hunks=carried.hows)
         parsed = self.parsed[entry.name]
         found = guards.compare(parsed, parse(carried.raw, entry.strip, entry.reverse))
-        doubts = [*carried.doubts, *carried.done]
+        doubts = [*([left_out] if left_out else []), *carried.doubts, *carried.done]
         doubts += [f"would remove {x}" for x in found.clobbered]
         adapted = bool(doubts) or not found.same_added or not (found.same_removed or found.normalised)
         why = list(dict.fromkeys(h.how for h in carried.hows if not h.how.startswith("three-way")))

@@ -12,6 +12,7 @@ from functools import cached_property
 from opencoti_patches.carry.align import Alignment, tokens
 
 _WORD = re.compile(rb"[A-Za-z_]\w{2,}")
+_COUNTS = re.compile(rb"(?i)count|num|total|max|size|last")
 _NEAR = 12  # lines around a change whose indentation speaks for it
 _PROOFS = 2  # edited lines that must agree on a renaming
 
@@ -141,16 +142,16 @@ def _edits(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int, t
 
 
 def counted(old: bytes, theirs: bytes, ours: bytes) -> bytes | None:
-    """A line in which both sides changed numbers and nothing else: each number moved by both steps.
-    None for any other line."""
+    """A line that counts something (its words say so) and in which both sides stepped the same numbers
+    the same way: each number moved by both steps. None for any other line."""
     rows = [tokens(x) for x in (old, theirs, ours)]
-    if len({len(r) for r in rows}) != 1:
+    if len({len(r) for r in rows}) != 1 or not _COUNTS.search(old):
         return None
     merged, moved = [], False
     for o, t, m in zip(*rows, strict=True):
         if o == t == m:
             merged.append(o)
-        elif all(x.isdigit() for x in (o, t, m)) and o != t and o != m:
+        elif all(x.isdigit() for x in (o, t, m)) and (int(t) - int(o)) * (int(m) - int(o)) > 0:
             merged.append(b"%d" % (int(t) + int(m) - int(o)))
             moved = True
         else:

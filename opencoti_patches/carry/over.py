@@ -69,6 +69,7 @@ class _Carry:
         self.doubts: list[str] = []
         self.done: list[str] = []
         self.stuck: list[str] = []
+        self.live = 0  # changes that upstream does not have
         self.before: set[bytes] = set()  # names that the touched files had, and have
         self.after: set[bytes] = set()
 
@@ -90,7 +91,7 @@ class _Carry:
             hows=tuple(self.hows),
             doubts=tuple(dict.fromkeys(self.doubts)),
             done=tuple(self.done),
-            left=left,
+            left=left if self.live or not self.done else 0,
         )
 
     def _file(self, f: FilePatch) -> bytes:
@@ -101,6 +102,7 @@ class _Carry:
             return self._whole(f, text, path)
         if f.operation == "create":
             there = self.sides.now(f.new or "")
+            self.live += there is None
             made = b"".join(x for h in f.hunks for x in h.added)
             if there is None:
                 return text
@@ -153,6 +155,7 @@ class _Carry:
         for stuck in result.stuck:
             self.stuck.append(f"{path}, hunk {stuck.change.hunk}: {stuck.why}")
             self.hows.append(HunkHow(file=path, hunk=stuck.change.hunk, how=f"conflict: {stuck.why}"))
+        self.live += sum(not b.done and not b.counter for b in result.brought)
         for b in result.brought:
             self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how))
             if b.done:

@@ -39,6 +39,7 @@ class Brought:
     how: str
     sure: bool = True
     done: bool = False
+    counter: bool = False  # a number that both sides stepped: says nothing of whether the rest is there
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,7 +182,8 @@ class _Place:
         line = counted(a.old[c.lo], a.new[at], c.added[0])
         if line is None:
             return None
-        return self._brought(at, at + 1, "both count the same number; the steps add up", False, [line])
+        found = self._brought(at, at + 1, "both count the same number; the steps add up", False, [line])
+        return replace(found, counter=True)
 
     def _edited(self, lo: int, hi: int, now: Sequence[int]) -> Brought | Stuck:
         """Upstream edited the removed lines: what takes their place gets the same edits."""

@@ -203,41 +203,61 @@ def scratch(parent: Path, prefix: str = "scratch-") -> Iterator[Path]:
         os.close(held)
 
 
+def sweep_scratch(parent: Path) -> None:
+    """Remove the scratch folders in ``parent`` whose owners are dead."""
+    if parent.is_dir():
+        top = os.open(parent, os.O_RDONLY)
+        try:
+            _sweep_dead(parent, top)
+        finally:
+            os.close(top)
+
+
 def _own_folder(parent: Path, prefix: str) -> tuple[Path, int]:
     """Make a folder and hold it, after removing those that nobody holds any more."""
     import fcntl
-    import shutil
     import tempfile
-
-    def hold(fd: int, how: int) -> bool:
-        try:
-            fcntl.flock(fd, how)
-        except OSError:  # held by another, or a file system without locks: then nothing is swept
-            return False
-        return True
 
     # Makers share the parent's lock, so that nobody sweeps between making and holding. The parent may be
     # such a folder itself, shared by its owner too: then nothing is swept, and nothing waits.
     top = os.open(parent, os.O_RDONLY)
     try:
-        if hold(top, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            for item in parent.glob(f"{TEMP_PREFIX}*"):
-                if not item.is_dir() or item.is_symlink():
-                    continue
-                with contextlib.suppress(OSError):
-                    fd = os.open(item, os.O_RDONLY)
-                    try:
-                        if hold(fd, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                            shutil.rmtree(item, ignore_errors=True)
-                    finally:
-                        os.close(fd)
-        hold(top, fcntl.LOCK_SH)
+        _sweep_dead(parent, top)
+        _hold(top, fcntl.LOCK_SH)
         folder = Path(tempfile.mkdtemp(prefix=TEMP_PREFIX + prefix, dir=parent))
         held = os.open(folder, os.O_RDONLY)
-        hold(held, fcntl.LOCK_SH)
+        _hold(held, fcntl.LOCK_SH)
         return folder, held
     finally:
         os.close(top)
+
+
+def _hold(fd: int, how: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(fd, how)
+    except OSError:  # held by another, or a file system without locks: then nothing is swept
+        return False
+    return True
+
+
+def _sweep_dead(parent: Path, top: int) -> None:
+    import fcntl
+    import shutil
+
+    if not _hold(top, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        return
+    for item in parent.glob(f"{TEMP_PREFIX}*"):
+        if not item.is_dir() or item.is_symlink():
+            continue
+        with contextlib.suppress(OSError):
+            fd = os.open(item, os.O_RDONLY)
+            try:
+                if _hold(fd, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                    shutil.rmtree(item, ignore_errors=True)
+            finally:
+                os.close(fd)
 
 
 def inside(root: Path, relative: str) -> Path:

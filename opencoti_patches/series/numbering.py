@@ -81,12 +81,12 @@ class Folders:
     """The numbers of each folder of a series, for patches that come behind its first ``at``."""
 
     def __init__(self, names: Sequence[str], at: int, *, renumber: bool = False) -> None:
-        self._make = lambda folder: Numbers(names, at, folder=folder, renumber=renumber)
+        self._names, self._at, self._renumber = names, at, renumber
         self._made: dict[str, Numbers] = {}
 
     def __getitem__(self, folder: str) -> Numbers:
         if folder not in self._made:
-            self._made[folder] = self._make(folder)
+            self._made[folder] = Numbers(self._names, self._at, folder=folder, renumber=self._renumber)
         return self._made[folder]
 
     def shifted(self) -> dict[str, str]:
@@ -108,6 +108,8 @@ def named(own: str, subject: str, folders: Folders, *, keep: bool = False, exact
     if number is not None and folders[folder].fits(number):
         return f"{folder}{folders[folder].written(folders[folder].take(number))}{file.lstrip('0123456789')}"
     numbers = folders[""]
+    if re.fullmatch(r"\d+[-_.]\S+\.(?:patch|diff)", subject):  # a mail of ours, of a patch that had no words
+        subject = _stem(subject).lstrip("0123456789")
     stem = slug(subject) or slug(re.sub(r"^\d+[-_.]", "", _stem(file))) or "patch"
     if not numbers.numbered:
         return f"{stem[:_LONGEST]}.patch"

@@ -284,6 +284,7 @@ class WorkTree:
 
     def finish(self) -> bool:
         """Finish a move that was decided and then killed. True if there was one."""
+        fs.sweep_scratch(self.store.scratch)
         if self._own.is_dir():
             fs.sweep(self._own)
             self.files.unlock()

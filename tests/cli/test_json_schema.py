@@ -6,6 +6,7 @@ import ast
 import copy
 import difflib
 import json
+import os
 import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from e2e.trees import plain_git
+from e2e.trees import LONG_AGO, plain_git
 from jsonschema import Draft202012Validator
 
 import opencoti_patches
@@ -56,6 +57,11 @@ STANDS_ON_IT = _diff(
     [*STRANGE[:10], "the added line\n", "and another\n", *STRANGE[10:]],
 )
 TWICE = ["void one(void)\n", "{\n", "\tcall();\n", "}\n", "\n", "\n"] * 4
+OTHER_MOVED = MOVED.replace("f.txt", "g.txt")
+MADE = "diff --git a/more.c b/more.c\nnew file mode 100644\n--- /dev/null\n+++ b/more.c\n@@ -0,0 +1 @@\n+more\n"
+# the base has the white space of line 10 right already
+_UNTIDY = _swap(LINES, 10, "the  line number 10\n")
+HALF_DONE = _diff("f.txt", _UNTIDY, _swap(LINES, 12, "twelve\n"))
 AMBIGUOUS = _diff("twice.c", ["// head\n", *TWICE], ["// head\n", *TWICE[:8], "\tmore();\n", *TWICE[9:]])
 
 Project = Callable[..., Path]
@@ -64,11 +70,11 @@ Ask = Callable[..., Any]
 
 @pytest.fixture
 def project(forked: Forked) -> Project:
-    """A project on a folder of two files, with the given patches; on another base if one is given."""
+    """A project on a folder of three files, with the given patches; on another base if one is given."""
 
     def make(patches: Mapping[str, str], config: str = CONFIG) -> Path:
-        forked.write("base/f.txt", "".join(LINES))
-        forked.write("base/twice.c", "".join(TWICE))
+        for name, lines in (("f.txt", LINES), ("g.txt", LINES), ("twice.c", TWICE)):
+            os.utime(forked.write(f"base/{name}", "".join(lines)), (LONG_AGO, LONG_AGO))
         forked.write("opencoti.toml", config)
         forked.write("patches/series", "".join(f"{name}\n" for name in patches))
         for name, text in patches.items():
@@ -103,7 +109,8 @@ def checked(raw: bytes | str, code: int) -> Any:
 
 
 def test_a_clean_series(ask: Ask, project: Project) -> None:
-    document = ask(§({"0001-twenty.patch": CLEAN}), "--json", "check", code=0)
+    project({"0001-twenty.patch": CLEAN})
+    document = ask("--json", "check", code=0)
     assert len(document["tip"]["tree"]) == 40
     assert document["tip"] != document["base"]
     assert document["stale"] == []
@@ -113,7 +120,7 @@ def test_a_clean_series(ask: Ask, project: Project) -> None:
 
 
 def test_an_offset_is_a_yes_unless_asked(ask: Ask, project: Project) -> None:
-    folder = project({"0001-ten.patch": MOVED})
+    project({"0001-ten.patch": MOVED})
     document = ask("check", "--json", code=0)
     (row,) = document["patches"]
     assert (row["status"], row["cause"]) == ("offset", "offset")
@@ -123,7 +130,8 @@ def test_an_offset_is_a_yes_unless_asked(ask: Ask, project: Project) -> None:
 
 def test_a_root_and_its_cascade(ask: Ask, project: Project) -> None:
     patches = {"0001-root.patch": FAILED, "0002-after.patch": STANDS_ON_IT, "0003-twenty.patch": CLEAN}
-    document = ask(§(patches), "check", "--json", code=1)
+    project(patches)
+    document = ask("check", "--json", code=1)
     assert document["tip"] == {"tree": None}
     root, cascade, free = document["patches"]
     assert (root["status"], root["cause"]) == ("failed", "context-changed")
@@ -134,12 +142,14 @@ def test_a_root_and_its_cascade(ask: Ask, project: Project) -> None:
 
 
 def test_an_empty_patch(ask: Ask, project: Project) -> None:
-    (row,) = ask(§({"0001-nothing.patch": "Subject: nothing\n"}), "check", "--json", code=1)["patches"]
+    project({"0001-nothing.patch": "Subject: nothing\n"})
+    (row,) = ask("check", "--json", code=1)["patches"]
     assert (row["status"], row["cause"], row["files"]) == ("empty", "empty", [])
 
 
 def test_a_warning(ask: Ask, project: Project) -> None:
-    (row,) = ask(§({"0001-more.patch": AMBIGUOUS}), "check", "--json", code=0)["patches"]
+    project({"0001-more.patch": AMBIGUOUS})
+    (row,) = ask("check", "--json", code=0)["patches"]
     assert ("ambiguous", "warning") in {(p["cause"], p["level"]) for p in row["problems"]}
 
 
@@ -181,6 +191,9 @@ def test_a_stale_lock(ask: Ask, project: Project) -> None:
     assert ask("check", "--json", "--locked", code=1)["stale"] == document["stale"]
 
 
+# -- errors ------------------------------------------------------------------------------------
+
+
 def test_a_bad_configuration(ask: Ask, project: Project) -> None:
     folder = project({})
     (folder / "opencoti.toml").write_text(CONFIG.replace("base.source", "bse.source"))
@@ -189,28 +202,137 @@ def test_a_bad_configuration(ask: Ask, project: Project) -> None:
     assert document["error"]["hint"] == "did you mean 'base'?"
 
 
-def test_an_unknown_command() -> None:
+def test_an_unknown_command(ask: Ask) -> None:
     document = ask("--json", "chekc", code=2)
     assert (document["command"], document["error"]["code"]) == ("", "usage")
     assert "check" in document["error"]["message"]
 
 
 def test_an_unknown_patch(ask: Ask, project: Project) -> None:
-    document = ask(§({"0001-twenty.patch": CLEAN}), "check", "--json", "--to", "0009", code=2)
+    project({"0001-twenty.patch": CLEAN})
+    document = ask("check", "--json", "--to", "0009", code=2)
     assert (document["command"], document["error"]["code"]) == ("check", "unknown-patch")
+
+
+def test_a_refusal(ask: Ask, project: Project) -> None:
+    folder = project({"0001-twenty.patch": CLEAN})
+    (folder / "patches/series.lock").write_text("<<<<<<< ours\n")
+    document = ask("check", "--json", code=1)
+    assert document["error"]["code"] == "bad-lock"
+    assert document["error"]["hint"] == "run 'opencoti-patches lock'"
+
+
+def test_a_tool_that_is_not_there(ask: Ask, project: Project) -> None:
+    project({"0001-twenty.patch": CLEAN})
+    document = ask("bootstrap", "--json", code=3, PATH="/nonexistent")
+    assert (document["command"], document["error"]["code"]) == ("bootstrap", "no-tool")
+
+
+def test_an_interrupt(forked: Forked, project: Project) -> None:
+    project({"0001-twenty.patch": CLEAN})
+    ran = forked.driver(forked.root, "--json", "check", at=1, strike=signal.SIGINT)
+    assert ran.code == 130
+    document = checked(ran.out, ran.code)
+    assert (document["command"], document["error"]["code"]) == ("check", "interrupted")
+
+
+def test_a_defect_of_ours(cli: Cli, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = project({"0001-twenty.patch": CLEAN})
+
+    def broken(*_: object) -> None:
+        raise KeyError("a\nb")
+
+    monkeypatch.setattr(order, "load", broken)
+    monkeypatch.delenv("OPENCOTI_TRACE", raising=False)
+    ran = cli("-C", folder, "list", "--json")
+    assert ran.code == 3
+    error = checked(ran.out, ran.code)["error"]
+    assert (error["code"], error["message"]) == ("internal", "internal error: KeyError: 'a\\nb'")
+
+
+def _raised() -> dict[str, set[int]]:
+    """Every code that the program can end with, and with which exit code."""
+    found: dict[str, set[int]] = {"usage": {2}, "interrupted": {130}, "internal": {3}, "disk": {3}}
+    exits = {"Refused": 1, "UsageError": 2, "CouldNot": 3}
+    for file in Path(opencoti_patches.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in exits:
+                code = ast.literal_eval(node.args[0])
+                found.setdefault(code, set()).add(exits[node.func.id])
+    return found
+
+
+def test_the_page_and_the_schema_have_every_error_code() -> None:
+    section = PAGE.partition("\n## An error\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| ([0-9, ]+) \|", section, re.M)
+    listed = {code: {int(n) for n in exits.split(",")} for code, exits in rows}
+    assert len(rows) == len(listed)
+    assert listed == _raised()
+    assert set(SCHEMA["$defs"]["error"]["properties"]["error"]["properties"]["code"]["enum"]) == set(listed)
+
+
+# -- a folder to work in -----------------------------------------------------------------------
+
+
+def test_init(ask: Ask, forked: Forked) -> None:
+    document = ask("init", "--json", "fork", code=0)
+    assert document["project"] == str(forked.root / "fork")
+    assert document["written"] == ["opencoti.toml", "patches/series", ".gitignore"]
+    assert (document["kept"], document["listed"], document["patches"]) == ([], True, 0)
+
+
+def test_init_around_patches(ask: Ask, forked: Forked) -> None:
+    forked.write("patches/0001-twenty.patch", CLEAN)
+    forked.write(".gitignore", "/tree/\n/.opencoti/\n")
+    document = ask("init", "--json", code=0)
+    assert (document["written"], document["kept"]) == (["opencoti.toml"], [".gitignore"])
+    assert (document["listed"], document["patches"]) == (False, 1)
+    assert ask("init", "--json", code=2)["error"]["code"] == "exists"
+
+
+def test_bootstrap(ask: Ask, project: Project) -> None:
+    folder = project({"0001-twenty.patch": CLEAN})
+    document = ask("bootstrap", "--json", code=0)
+    assert document["base"]["sources"] == [str(folder / "base")]
+    assert document.keys() == {"schema", "command", "ok", "base"}
+    bare = ask("bootstrap", "--json", "WORK", code=0)
+    assert (bare["dir"], bare["to"], bare["tree"]) == (str(folder / "WORK"), None, bare["base"]["tree"])
+    (folder / "WORK/f.txt").write_text("mine\n")
+    after = ask("bootstrap", "--json", "--force", "--to", "1", "WORK", code=0)
+    assert after["to"] == "0001-twenty.patch"
+    assert after["tree"] == ask("check", "--json", code=0)["tip"]["tree"]
+    (saved,) = after["saved"]
+    assert "+mine" in Path(saved).read_text()
 
 
 def test_apply_fresh_and_again(ask: Ask, project: Project) -> None:
     folder = project({"0001-twenty.patch": CLEAN})
     fresh = ask("apply", "--json", code=0)
-    assert (fresh["from"], fresh["to"], fresh["written"]) == (None, "0001-twenty.patch", 2)
+    assert (fresh["from"], fresh["to"], fresh["patches"]) == (None, "0001-twenty.patch", 1)
+    assert (fresh["written"], fresh["commit"]) == (["f.txt", "g.txt", "twice.c"], None)
     (folder / "patches/series").write_text("")
     back = ask("apply", "--json", code=0)
-    assert (back["from"], back["to"], back["written"], back["kept"]) == (fresh["tree"], None, ["f.txt"], 1)
+    assert (back["from"], back["to"], back["written"], back["kept"]) == (fresh["tree"], None, ["f.txt"], 2)
+
+
+def test_apply_deletes_saves_and_commits(ask: Ask, project: Project) -> None:
+    folder = project({"0001-twenty.patch": CLEAN, "0002-more.patch": MADE})
+    there = ask("apply", "--json", "--commits", code=0)
+    assert there["written"] == ["f.txt", "g.txt", "more.c", "twice.c"]
+    (folder / "tree/twice.c").write_text("mine\n")
+    assert ask("apply", "--json", "--to", "1", code=1)["error"]["code"] == "local-edits"
+    back = ask("apply", "--json", "--to", "1", "--force", code=0)
+    assert (back["from"], back["to"]) == (there["tree"], "0001-twenty.patch")
+    assert (back["written"], back["deleted"], back["kept"]) == (["twice.c"], ["more.c"], 2)
+    assert "+mine" in Path(back["saved"][0]).read_text()
+    assert plain_git(folder / "tree", "rev-parse", "opencoti").strip() == back["commit"]
+
+
+# -- regen -------------------------------------------------------------------------------------
 
 
 def test_regen_of_an_offset(ask: Ask, project: Project) -> None:
-    folder = project({"0001-ten.patch": MOVED, "0002-twenty.patch": CLEAN})
+    project({"0001-ten.patch": MOVED, "0002-twenty.patch": CLEAN})
     tried = ask("regen", "--json", "--dry-run", code=0)
     assert (tried["dry_run"], tried["written"]) == (True, [])
     done = ask("regen", "--json", code=0)
@@ -219,14 +341,355 @@ def test_regen_of_an_offset(ask: Ask, project: Project) -> None:
         ("0001-ten.patch", "renumbered"),
         ("0002-twenty.patch", "kept"),
     ]
+    assert done["patches"][0]["hunks"] == [{"file": "f.txt", "hunk": 1, "how": "moved by -2 lines"}]
     assert done["written"] == ["patches/0001-ten.patch"]
     assert ask("check", "--json", "--no-offset", code=0)["ok"] is True
 
 
 def test_regen_of_a_conflict(ask: Ask, project: Project) -> None:
-    document = ask(§({"0001-root.patch": FAILED}), "regen", "--json", code=1)
-    assert [(row["name"], row["status"]) for row in document["patches"]] == [("0001-root.patch", "conflict")]
-    assert document["written"] == []
+    project({"0001-root.patch": FAILED, "0002-after.patch": STANDS_ON_IT, "0003-ten.patch": OTHER_MOVED})
+    document = ask("regen", "--json", code=1)
+    assert [row["status"] for row in document["patches"]] == ["conflict", "blocked", "renumbered"]
+    assert document["written"] == ["patches/0003-ten.patch"]
+    assert document["needs_acceptance"] == []
+
+
+def test_regen_of_what_has_to_be_accepted(ask: Ask, project: Project, forked: Forked) -> None:
+    project({"0001-tidy.patch": HALF_DONE})
+    asked = ask("regen", "--json", code=1)
+    (row,) = asked["patches"]
+    assert row["status"] == "adapted"
+    assert row["interdiff"][0] == "f.txt"
+    assert any(line.split() == ["-+the", "line", "number", "10"] for line in row["interdiff"])
+    assert (asked["needs_acceptance"], asked["written"]) == (["0001-tidy.patch"], [])
+    aside = ask("regen", "--json", "--into", "OUT", code=1)
+    assert (aside["needs_acceptance"], aside["written"]) == (["0001-tidy.patch"], ["OUT/0001-tidy.patch"])
+    assert ask("regen", "--json", "--into", "OUT", "--dry-run", code=1)["written"] == []
+    done = ask("regen", "--json", "--accept-adapted", code=0)
+    assert (done["patches"], done["needs_acceptance"]) == ([row], [])
+    assert done["written"] == ["patches/0001-tidy.patch"]
+
+
+def test_regen_from_a_folder(ask: Ask, project: Project) -> None:
+    folder = project({"0001-twenty.patch": CLEAN})
+    ask("bootstrap", "--json", "--to", "1", "WORK", code=0)
+    (folder / "WORK/f.txt").write_text("".join(_swap(LINES, 20, "TWENTY\n")))
+    (folder / "WORK/new.c").write_text("new\n")
+    document = ask("regen", "--json", "1", "--from", "WORK", code=0)
+    (row,) = document["patches"]
+    assert (row["status"], row["hunks"]) == ("adapted", [])
+    assert "  ++TWENTY" in row["interdiff"]
+    assert (document["needs_acceptance"], document["new_files"]) == ([], ["new.c"])
+
+
+# -- bump --------------------------------------------------------------------------------------
+
+GIT = 'schema = 1\nname = "small"\n\n[[base.source]]\nkind = "git"\nurl = "up"\nrev = "v1"\n'
+HEAD = "Say what\n\nAnd why.\n\n"
+
+
+@pytest.fixture
+def upstream(forked: Forked) -> Path:
+    """A repository with two tags. The second has two lines more at the top of f.txt, another fifth line in
+    g.txt, and other lines around the tenth of h.txt."""
+    up = forked.root / "up"
+    for tag, f, g, h in (
+        ("v1", LINES, LINES, LINES),
+        ("v2", ["x\n", "y\n", *LINES], _swap(LINES, 5, "five\n"), _swap(_swap(LINES, 8, "eight\n"), 12, "twelve\n")),
+    ):
+        for name, lines in (("f.txt", f), ("g.txt", g), ("h.txt", h)):
+            forked.write(f"up/{name}", "".join(lines))
+        if tag == "v1":
+            plain_git(up, "init", "-q", "-b", "main", ".")
+        plain_git(up, "add", ".")
+        plain_git(up, "commit", "-q", "-m", tag)
+        plain_git(up, "tag", tag)
+    return up
+
+
+def _line(path: str, at: int, text: str) -> str:
+    return HEAD + _diff(path, LINES, _swap(LINES, at, text))
+
+
+def test_bump(ask: Ask, project: Project, upstream: Path) -> None:
+    patches = {
+        "0001-f.patch": _line("f.txt", 20, "twenty\n"),
+        "0002-g.patch": _line("g.txt", 5, "five\n"),
+        "0003-h.patch": _line("h.txt", 10, "ten\n"),
+        "0004-g.patch": HEAD + _diff("g.txt", _swap(LINES, 5, "five\n"), [*_swap(LINES, 5, "five\n")[:-1], "last\n"]),
+    }
+    folder = project(patches, GIT)
+    tried = ask("bump", "v2", "--json", "--dry-run", code=0)
+    assert (tried["dry_run"], tried["written"]) == (True, [])
+    done = ask("bump", "v2", "--json", code=0)
+    assert done["patches"] == tried["patches"]
+    assert [(row["name"], row["status"]) for row in done["patches"]] == [
+        ("0001-f.patch", "renumbered"),
+        ("0002-g.patch", "upstreamed"),
+        ("0003-h.patch", "regenerated"),
+        ("0004-g.patch", "kept"),
+    ]
+    assert done["patches"][1]["reason"] == "upstream has all of it"
+    assert done["patches"][1]["hunks"] == [{"file": "g.txt", "hunk": 1, "how": "upstream has it already"}]
+    # a patch that left is among what was written
+    assert set(done["written"]) == {
+        "patches/0001-f.patch",
+        "patches/0002-g.patch",
+        "patches/0003-h.patch",
+        "patches/series",
+        "opencoti.toml",
+    }
+    assert not (folder / "patches/0002-g.patch").exists()
+    assert plain_git(upstream, "rev-parse", "v2").strip() in (folder / "opencoti.toml").read_text()
+
+
+def test_bump_of_what_has_to_be_accepted(ask: Ask, project: Project, upstream: Path) -> None:
+    both = _swap(_swap(LINES, 5, "five\n"), 20, "twenty\n")
+    project({"0001-g.patch": HEAD + _diff("g.txt", LINES, both)}, GIT)
+    asked = ask("bump", "v2", "--json", code=1)
+    (row,) = asked["patches"]
+    assert (row["status"], asked["needs_acceptance"], asked["written"]) == ("adapted", ["0001-g.patch"], [])
+    assert "  -+five" in row["interdiff"]
+    done = ask("bump", "v2", "--json", "--accept-adapted", code=0)
+    assert (done["patches"], done["needs_acceptance"]) == ([row], [])
+    assert "patches/0001-g.patch" in done["written"]
+
+
+@pytest.fixture
+def stuck(project: Project, upstream: Path) -> Path:
+    """A project whose first patch finds no place upstream, whose second stands on it, and a third."""
+    ours = _swap(LINES, 5, "another five\n")
+    after = HEAD + _diff("g.txt", ours, [*ours[:5], "and more\n", *ours[5:]])
+    third = _line("f.txt", 20, "twenty\n")
+    first = _line("g.txt", 5, "another five\n")
+    return project({"0001-g.patch": first, "0002-g.patch": after, "0003-f.patch": third}, GIT)
+
+
+def test_bump_of_a_conflict(ask: Ask, stuck: Path) -> None:
+    tried = ask("bump", "v2", "--json", "--dry-run", code=1)
+    assert "waits_for" not in tried
+    document = ask("bump", "v2", "--json", code=1)
+    assert document["patches"] == tried["patches"]
+    first, second, third = document["patches"]
+    assert [row["status"] for row in (first, second, third)] == ["conflict", "blocked", "renumbered"]
+    assert first["hunks"][0]["file"] == "g.txt"
+    assert second["reason"].startswith("stands on 0001-g.patch: ")
+    assert (document["written"], document["waits_for"], document["files"]) == ([], "0001-g.patch", ["g.txt"])
+    assert "<<<<<<<" in (Path(document["worktree"]) / "g.txt").read_text()
+
+
+def test_a_bump_that_is_resolved(ask: Ask, stuck: Path) -> None:
+    worktree = ask("bump", "v2", "--json", code=1)["worktree"]
+    assert ask("bump", "v2", "--json", code=1)["error"]["code"] == "session-open"
+    assert ask("bump", "--json", "--continue", code=1)["error"]["code"] == "markers"
+    (Path(worktree) / "g.txt").write_text("".join(_swap(LINES, 5, "another five\n")))
+    done = ask("bump", "--json", "--continue", code=0)
+    assert (done["patches"][0]["status"], done["patches"][0]["reason"]) == ("adapted", "resolved by hand")
+    assert "  -+five" not in done["patches"][0]["interdiff"]
+    assert "opencoti.toml" in done["written"]
+    assert ask("bump", "--json", "--status", code=2)["error"]["code"] == "no-session"
+
+
+def test_a_bump_without_a_patch(ask: Ask, stuck: Path) -> None:
+    document = ask("bump", "v2", "--json", code=1)
+    session = ask("bump", "--json", "--status", code=0)["session"]
+    assert session == {
+        "value": "v2",
+        "waits_for": "0001-g.patch",
+        "worktree": document["worktree"],
+        "files": ["g.txt"],
+        "resolved": [],
+        "skipped": [],
+    }
+    waiting = ask("bump", "--json", "--skip", "1", code=1)
+    assert waiting["waits_for"] == "0002-g.patch"
+    done = ask("bump", "--json", "--skip", "2", code=0)
+    assert [row["status"] for row in done["patches"]] == ["conflict", "conflict", "renumbered"]
+    assert "patches/0001-g.patch" in done["written"]
+
+
+def test_a_bump_that_is_given_up(ask: Ask, stuck: Path) -> None:
+    ask("bump", "v2", "--json", code=1)
+    document = ask("bump", "--json", "--abort", code=0)
+    assert document == {"schema": 1, "command": "bump", "ok": True, "aborted": "v2"}
+
+
+def test_bump_of_a_folder(ask: Ask, project: Project) -> None:
+    project({"0001-twenty.patch": CLEAN})
+    document = ask("bump", "v2", "--json", code=2)
+    assert (document["command"], document["error"]["code"]) == ("bump", "which-source")
+
+
+# -- patches in and out ------------------------------------------------------------------------
+
+
+def test_new(ask: Ask, project: Project) -> None:
+    folder = project({"0001-twenty.patch": CLEAN, "0002-ten.patch": MOVED})
+    ask("bootstrap", "--json", "--to", "1", "WORK", code=0)
+    (folder / "WORK/f.txt").write_text("".join(["top\n", *_swap(LINES, 20, "twenty\n")]))
+    (folder / "WORK/new.c").write_text("new\n")
+    args = ("new", "mine", "--json", "--from", "WORK", "--after", "1", "--renumber", "-m", "Say what\n\nAnd why.")
+    document = ask(*args, code=0)
+    assert (document["name"], document["after"]) == ("0002-mine.patch", "0001-twenty.patch")
+    assert (document["path"], document["subject"]) == ("patches/0002-mine.patch", "Say what")
+    assert (document["files"], document["new_files"]) == (["f.txt", "new.c"], ["new.c"])
+    assert (document["added"], document["removed"], document["claims"]) == (2, 0, [])
+    assert document["renamed"] == [{"from": "0002-ten.patch", "to": "0003-ten.patch"}]
+
+
+def test_new_as_the_first(ask: Ask, project: Project) -> None:
+    folder = project({})
+    ask("apply", "--json", code=0)
+    assert ask("new", "mine", "--json", code=1)["error"]["code"] == "no-change"
+    (folder / "tree/f.txt").write_text("".join(_swap(LINES, 3, "three\n")))
+    document = ask("new", "mine", "--json", code=0)
+    assert (document["after"], document["renamed"], document["offset"]) == (None, [], [])
+    assert document["name"] == "0001-mine.patch"
+
+
+def test_import(ask: Ask, project: Project, forked: Forked) -> None:
+    project({"0001-twenty.patch": CLEAN, "0002-more.patch": MADE})
+    forked.write("in.diff", MOVED[:-1])
+    forked.write("bad.diff", FAILED)
+    blind = ask("import", "in.diff", "--json", "--dry-run", code=0)
+    assert (blind["base"], blind["tip"], blind["written"]) == (None, None, [])
+    assert (blind["patches"][0]["status"], blind["patches"][0]["cause"]) == (None, None)
+    base = ask("bootstrap", "--json", code=0)["base"]["tree"]
+    document = ask("import", "in.diff", "bad.diff", "--json", "--after", "1", "--renumber", code=0)
+    assert (document["base"], document["tip"]) == ({"tree": base}, {"tree": None})
+    ours, bad = document["patches"]
+    assert (ours["name"], ours["source"], ours["after"]) == ("0002-in.patch", "in.diff", "0001-twenty.patch")
+    assert (ours["status"], ours["repairs"]) == ("offset", ["final newline added"])
+    assert (bad["status"], bad["cause"], bad["strip"]) == ("failed", "context-changed", 1)
+    assert document["renamed"] == [{"from": "0002-more.patch", "to": "0004-more.patch"}]
+    assert "patches/0003-bad.patch" in document["written"]
+
+
+def test_import_of_mails_that_break_what_follows(ask: Ask, project: Project, forked: Forked) -> None:
+    project({"0001-ten.patch": MOVED, "0002-twenty.patch": CLEAN})
+    ask("bootstrap", "--json", code=0)
+    mail = "From 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\nFrom: A <a@example.com>\n"
+    other = _diff("f.txt", _swap(LINES, 10, "ten\n"), _swap(_swap(LINES, 10, "ten\n"), 20, "another\n"))
+    forked.write("in.mbox", f"{mail}Subject: no patch\n\nhello\n\n{mail}Subject: Twenty\n\nWhy.\n\n{other}\n")
+    document = ask("import", "in.mbox", "--json", "--dry-run", "--after", "1", "--renumber", code=0)
+    assert [row["status"] for row in document["patches"]] == ["clean"]
+    assert document["broken"] == ["0003-twenty.patch"]
+    assert document["skipped"] == ["in.mbox, mail 1 has no patch in it: no patch"]
+
+
+@pytest.mark.parametrize(
+    ("form", "files"),
+    [("quilt", ["0001-twenty.patch", "series"]), ("git", ["0001-twenty.patch"]), ("mbox", ["small.mbox"])],
+)
+def test_export(ask: Ask, project: Project, form: str, files: list[str]) -> None:
+    folder = project({"0001-twenty.patch": HEAD + CLEAN})
+    document = ask("export", "OUT", "--json", "--format", form, code=0)
+    assert (document["dir"], document["format"], document["patches"]) == (str(folder / "OUT"), form, 1)
+    assert document["files"] == files
+    assert document["keep_brackets"] is False
+    tip = None if form == "quilt" else ask("check", "--json", code=0)["tip"]["tree"]
+    assert document["tip"] == {"tree": tip}
+
+
+# -- looking -----------------------------------------------------------------------------------
+
+
+def test_list(ask: Ask, project: Project) -> None:
+    folder = project({"0001-twenty.patch": CLEAN, "0002-more.patch": MADE})
+    (folder / "patches/series").write_text("0001-twenty.patch\n0002-more.patch -p2 -R\n")
+    document = ask("list", "--json", code=0)
+    assert document["listed"] is True
+    first, second = document["patches"]
+    assert (first["files"], first["added"], first["removed"], first["binary"]) == (["f.txt"], 1, 1, 0)
+    assert (second["strip"], second["reverse"], len(second["sha256"])) == (2, True, 64)
+    (folder / "patches/series").unlink()
+    assert ask("list", "--json", code=0)["listed"] is False
+
+
+def test_show(ask: Ask, project: Project) -> None:
+    moves = (
+        "diff --git a/f.txt b/e.txt\nold mode 100644\nnew mode 100755\nsimilarity index 100%\n"
+        "rename from f.txt\nrename to e.txt\n"
+        "diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+x\n"
+        "diff --git a/twice.c b/twice.c\ndeleted file mode 100644\n--- a/twice.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+        "diff --git a/i.png b/i.png\nindex 1111111..2222222 100644\nBinary files a/i.png and b/i.png differ\n"
+    )
+    project({"0001-moves.patch": HEAD + moves})
+    patch = ask("show", "1", "--json", code=0)["patch"]
+    assert (patch["path"], patch["header"], patch["diff"]) == ("patches/0001-moves.patch", HEAD, moves)
+    rename, create, delete, binary = patch["files"]
+    assert (rename["operation"], rename["from"], rename["path"]) == ("rename", "f.txt", "e.txt")
+    assert (rename["old_mode"], rename["mode"]) == ("100644", "100755")
+    assert (create["operation"], create["mode"], create["added"], create["hunks"]) == ("create", "100755", 1, 1)
+    assert (delete["operation"], delete["removed"]) == ("delete", 1)
+    assert (binary["operation"], binary["binary"]) == ("modify", True)
+
+
+def test_status(ask: Ask, project: Project) -> None:
+    folder = project({"0001-ten.patch": MOVED, "0002-root.patch": FAILED})
+    unready = ask("status", "--json", code=0)
+    assert (unready["base"]["ready"], unready["series"]["applies"]) == (False, None)
+    assert unready["lock"] == {"state": "none", "differences": []}
+    tree = ask("bootstrap", "--json", code=0)["base"]["tree"]
+    document = ask("status", "--json", code=0)
+    source = {"kind": "directory", "label": str(folder / "base"), "upstream": "", "into": ""}
+    assert document["base"] == {"ready": True, "tree": tree, "sources": [source]}
+    assert document["series"] == {
+        "dir": "patches",
+        "listed": True,
+        "patches": 2,
+        "applies": False,
+        "statuses": {"offset": 1, "failed": 1},
+        "first_failed": "0002-root.patch",
+    }
+    assert document["tree"]["dir"] == "tree"
+
+
+def test_status_of_the_lock(ask: Ask, project: Project) -> None:
+    folder = project({"0001-twenty.patch": CLEAN})
+    ask("lock", "--json", code=0)
+    document = ask("status", "--json", code=0)
+    assert (document["lock"]["state"], document["series"]["applies"]) == ("in step", True)
+    (folder / "patches/0001-twenty.patch").write_text(HEAD + CLEAN)
+    assert ask("status", "--json", code=0)["lock"] == {
+        "state": "stale",
+        "differences": ["0001-twenty.patch is not what was locked"],
+    }
+    (folder / "patches/series.lock").write_text("<<<<<<< ours\n")
+    assert ask("status", "--json", code=0)["lock"]["state"] == "damaged"
+
+
+def test_lock(ask: Ask, project: Project) -> None:
+    folder = project({"0001-twenty.patch": CLEAN})
+    document = ask("lock", "--json", code=0)
+    assert (document["lock"], document["state"], document["patches"]) == ("patches/series.lock", "written", 1)
+    assert document["tip"] == ask("check", "--json", "--locked", code=0)["tip"]
+    assert ask("lock", "--json", code=0) == document | {"state": "unchanged"}
+    (folder / "patches/0001-twenty.patch").write_text(FAILED)
+    refused = ask("lock", "--json", code=1)
+    assert (refused["state"], refused["first_failed"]) == ("refused", "0001-twenty.patch")
+    assert refused["tip"] == {"tree": None}
+
+
+def test_lint(ask: Ask, project: Project, forked: Forked) -> None:
+    project({"0002-b.patch": HEAD + CLEAN, "0001-a.patch": CLEAN, "0003-c.patch": HEAD + CLEAN + "x"})
+    forked.write("patches/0004-d.patch", CLEAN)
+    document = ask("lint", "--json", code=1)
+    assert [(f["path"], f["line"], f["rule"], f["level"]) for f in document["findings"]] == [
+        ("patches/0001-a.patch", 1, "no-subject", "error"),
+        ("patches/0003-c.patch", (HEAD + CLEAN).count("\n") + 1, "missing-newline", "warning"),
+        ("patches/0004-d.patch", 1, "not-listed", "error"),
+        ("patches/series", 2, "number-order", "error"),
+    ]
+    assert (document["patches"], document["errors"], document["warnings"]) == (3, 3, 1)
+
+
+def test_lint_of_a_warning(ask: Ask, project: Project) -> None:
+    project({"0001-a.patch": HEAD + CLEAN})
+    assert ask("lint", "--json", code=0)["findings"] == []
+    project({"0001-a.patch": HEAD + CLEAN + "x"})
+    assert ask("lint", "--format", "json", code=0)["warnings"] == 1
+    assert ask("lint", "--json", "--strict", code=1)["errors"] == 0
 
 
 # -- the schema itself ------------------------------------------------------------------------
@@ -288,12 +751,81 @@ def test_the_schema_refuses(path: str, value: object) -> None:
     assert not VALIDATOR.is_valid(document)
 
 
-def _causes(name: str) -> set[str]:
+REGEN: dict[str, Any] = {
+    "schema": 1,
+    "command": "regen",
+    "ok": True,
+    "patches": [{"name": "p", "status": "adapted", "reason": "r", "hunks": [], "interdiff": ["f"]}],
+    "written": ["patches/p"],
+    "dry_run": False,
+    "needs_acceptance": [],
+    "new_files": [],
+}
+LOCK: dict[str, Any] = {
+    "schema": 1,
+    "command": "lock",
+    "ok": True,
+    "lock": "patches/series.lock",
+    "base": {"tree": "a" * 40},
+    "tip": {"tree": "b" * 40},
+    "patches": 1,
+    "state": "written",
+}
+
+
+@pytest.mark.parametrize(
+    ("good", "change"),
+    [
+        (REGEN, {"ok": False}),
+        (REGEN, {"needs_acceptance": ["p"]}),
+        (REGEN, {"dry_run": True}),
+        (REGEN, {"patches": [{"name": "p", "status": "conflict", "reason": "r", "hunks": []}]}),
+        (REGEN, {"patches": [{"name": "p", "status": "upstreamed", "reason": "r", "hunks": []}]}),
+        (REGEN, {"patches": [REGEN["patches"][0] | {"status": "renumbered"}]}),
+        (REGEN | {"command": "bump"}, {"new_files": ["f"]}),
+        (REGEN | {"command": "bump"}, {"ok": False, "needs_acceptance": ["p"]}),
+        (LOCK, {"ok": False}),
+        (LOCK, {"state": "refused"}),
+        (LOCK, {"tip": {"tree": None}}),
+        (LOCK, {"first_failed": "p"}),
+    ],
+)
+def test_the_schema_knows_what_goes_together(good: dict[str, Any], change: dict[str, Any]) -> None:
+    assert VALIDATOR.is_valid(good)
+    assert not VALIDATOR.is_valid(good | change)
+
+
+def test_every_command_is_in_the_schema_and_on_the_page() -> None:
+    assert _words("commandName") == COMMANDS.keys() <= SCHEMA["$defs"].keys()
+    assert COMMANDS.keys() <= set(re.findall(r"^## (.+)$", PAGE, re.M))
+    for name in COMMANDS:
+        assert not VALIDATOR.is_valid({"schema": 1, "command": name, "ok": True})
+
+
+def test_every_object_is_closed() -> None:
+    def open_ones(node: Any, where: str) -> Iterator[str]:
+        if isinstance(node, dict):
+            if node.get("type") == "object" and "properties" in node and node.get("additionalProperties") is not False:
+                yield where
+            for key, value in node.items():
+                yield from open_ones(value, f"{where}/{key}")
+
+    assert list(open_ones(SCHEMA["$defs"], "")) == []
+
+
+def _words(name: str) -> set[str]:
     return set(SCHEMA["$defs"][name]["enum"])
 
 
 def test_schema_and_rules_know_the_same_causes() -> None:
-    assert _causes("cause") | _causes("warning") | {"offset", "blocked", "stale-lock"} == RULES.keys()
+    assert _words("cause") | _words("warning") | {"offset", "blocked", "stale-lock"} == RULES.keys()
+
+
+def test_schema_and_pages_know_the_same_lint_rules() -> None:
+    page = (DOCS / "configuration.md").read_text("utf-8").partition("\n## What lint checks\n")[2].partition("\n## ")[0]
+    rules = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.M))
+    assert _words("rule") - rules <= {"eol"}
+    assert rules <= _words("rule")
 
 
 def _properties(node: Any) -> Iterator[str]:
@@ -307,10 +839,34 @@ def _properties(node: Any) -> Iterator[str]:
             yield from _properties(value)
 
 
-def test_the_page_names_every_field_and_word() -> None:
-    page = (DOCS / "json.md").read_text("utf-8")
-    named = {word for term in re.findall(r"`([^`\n]+)`", page) for word in term.split(".")}
-    words = set(_properties(SCHEMA)) | _causes("cause") | _causes("warning")
-    for row in ("checkedPatch", "regeneratedPatch"):
-        words |= set(SCHEMA["$defs"][row]["properties"]["status"]["enum"])
-    assert words - named == set()
+def _section(command: str) -> set[str]:
+    """The words in code style in a command's section of the page."""
+    text = re.sub(r"(?m)^    .*$", "", PAGE.partition(f"\n## {command}\n")[2].partition("\n## ")[0])
+    return {word for term in re.findall(r"`([^`\n]+)`", text) for word in term.split(".")}
+
+
+# the rows and objects that a command's document is made of
+PARTS = {
+    "check": ["base", "tip", "verdict", "checkedPatch", "offset", "problem", "cause", "warning"],
+    "regen": ["regeneratedPatch", "carriedHunk"],
+    "bump": ["bumpCarried", "bumpSession", "bumpAborted", "bumpedPatch"],
+    "new": ["renamed"],
+    "import": ["importedPatch"],
+    "list": ["listedPatch"],
+    "show": ["shownPatch", "shownFile"],
+    "status": ["source"],
+    "lint": ["lintFinding"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_names_every_field_and_word(command: str) -> None:
+    words = set()
+    for name in [command, *PARTS.get(command, [])]:
+        part = SCHEMA["$defs"][name]
+        words |= set(_properties(part)) | set(part.get("enum", []))
+        for value in part.get("properties", {}).values():
+            words |= {word for word in value.get("enum", []) if isinstance(word, str)}
+    if command == "bump":  # what it has in common with regen is said there
+        words -= set(_properties(SCHEMA["$defs"]["regen"])) | set(_properties(SCHEMA["$defs"]["regeneratedPatch"]))
+    assert words - _section(command) - {"schema", "command", "ok"} == set()

@@ -70,8 +70,8 @@ def test_the_tree_is_the_new_patch_from_then_on(made: Sandbox) -> None:
 def test_the_header_says_what_it_is_told_and_names_nobody(made: Sandbox) -> None:
     edit(made, "tree", "number 10\n", "number ten\n")
     message = "Write ten – the word\n\nDigits are dull.\n"
-    env = {"GIT_AUTHOR_NAME": "Somebody", "EMAIL": "somebody@example.invalid", "USER": "somebody"}
-    assert made("new", "ten", "-m", message, **env).code == 0
+    ran = made("new", "ten", "-m", message, GIT_AUTHOR_NAME="Somebody", EMAIL="somebody@x.invalid", USER="somebody")
+    assert ran.code == 0
     text = (made.root / "patches/0035-ten.patch").read_text()
     assert text.startswith("Subject: Write ten – the word\n\nDigits are dull.\n\ndiff --git ")
     assert "omebody" not in text
@@ -210,7 +210,7 @@ def test_numbers_follow_the_habit() -> None:
     assert Numbers(["1_a.patch", "9_b.patch"], 2).written(10) == "10"
     assert not Numbers(["a", "b", "0001-c"], 3).numbered
     assert Numbers([], 0).written(Numbers([], 0).next()) == "0001"
-    with pytest.raises(Refused, match="between 0040-d.patch and 0041-e.patch"):
+    with pytest.raises(Refused, match=r"between 0040-d\.patch and 0041-e\.patch"):
         Numbers(names, 4).next()
 
 

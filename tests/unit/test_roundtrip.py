@@ -21,6 +21,7 @@ from opencoti_patches.core.progress import Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series import exporting, importing
+from opencoti_patches.series.mailing import mail
 from opencoti_patches.series.order import load
 from opencoti_patches.series.repair import repaired
 
@@ -312,7 +313,7 @@ def test_under_another_strip_level_the_lines_say_the_same(files: dict[str, bytes
 def test_mails_of_git_come_back_as_git_wrote_them(data: st.DataObject) -> None:
     """Splitting what was joined, whatever the messages say."""
     heads = data.draw(st.lists(st.sampled_from(HEADS), min_size=1, max_size=5))
-    mails = [out.mail(h.raw, DIFFS[0] + b"-- \n2.39.5\n", f"{i}.patch") for i, h in enumerate(heads)]
+    mails = [mail(h.raw, DIFFS[0] + b"-- \n2.39.5\n", f"{i}.patch") for i, h in enumerate(heads)]
     delivery = importing.read_bytes(exporting.joined(mails), "all.mbox", "all.mbox")
     assert len(delivery.patches) == len(mails)
     for incoming, head in zip(delivery.patches, heads, strict=True):
