@@ -9,6 +9,7 @@ $(BIN)/opencoti-patches: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m compileall -q opencoti_patches  # an editable install is not compiled by pip
 	touch $@
 
 setup: $(BIN)/opencoti-patches

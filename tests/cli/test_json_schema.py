@@ -57,7 +57,8 @@ STANDS_ON_IT = _diff(
     [*STRANGE[:10], "the added line\n", "and another\n", *STRANGE[10:]],
 )
 TWICE = ["void one(void)\n", "{\n", "\tcall();\n", "}\n", "\n", "\n"] * 4
-OTHER_MOVED = MOVED.replace("f.txt", "g.txt")
+OTHER = [f"another file's line {n}\n" for n in range(1, 31)]
+OTHER_MOVED = _diff("g.txt", ["x\n", "y\n", *OTHER], ["x\n", "y\n", *_swap(OTHER, 10, "ten\n")])
 MADE = "diff --git a/more.c b/more.c\nnew file mode 100644\n--- /dev/null\n+++ b/more.c\n@@ -0,0 +1 @@\n+more\n"
 # the base has the white space of line 10 right already
 _UNTIDY = _swap(LINES, 10, "the  line number 10\n")
@@ -73,7 +74,7 @@ def project(forked: Forked) -> Project:
     """A project on a folder of three files, with the given patches; on another base if one is given."""
 
     def make(patches: Mapping[str, str], config: str = CONFIG) -> Path:
-        for name, lines in (("f.txt", LINES), ("g.txt", LINES), ("twice.c", TWICE)):
+        for name, lines in (("f.txt", LINES), ("g.txt", OTHER), ("twice.c", TWICE)):
             os.utime(forked.write(f"base/{name}", "".join(lines)), (LONG_AGO, LONG_AGO))
         forked.write("opencoti.toml", config)
         forked.write("patches/series", "".join(f"{name}\n" for name in patches))
@@ -501,8 +502,11 @@ def test_a_bump_without_a_patch(ask: Ask, stuck: Path) -> None:
         "resolved": [],
         "skipped": [],
     }
-    waiting = ask("bump", "--json", "--skip", "1", code=1)
-    assert waiting["waits_for"] == "0002-g.patch"
+    left = ask("bump", "--json", "--skip", "1", code=1)
+    assert [row["status"] for row in left["patches"]] == ["conflict", "blocked", "renumbered"]
+    assert "waits_for" not in left
+    session = ask("bump", "--json", "--status", code=0)["session"]
+    assert (session["waits_for"], session["worktree"], session["skipped"]) == (None, None, ["0001-g.patch"])
     done = ask("bump", "--json", "--skip", "2", code=0)
     assert [row["status"] for row in done["patches"]] == ["conflict", "conflict", "renumbered"]
     assert "patches/0001-g.patch" in done["written"]

@@ -70,7 +70,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(store, git)
 
 
-@examples(50)
+@examples(40)
 @given(data=st.data())
 def test_the_verdict_is_that_of_a_full_index_one_patch_at_a_time(bench: Bench, data: st.DataObject) -> None:
     tree, patches = data.draw(series(bench.git, 5))
@@ -89,7 +89,7 @@ def test_the_verdict_is_that_of_a_full_index_one_patch_at_a_time(bench: Bench, d
         event(f"{verdict.status}: {verdict.cause}")
 
 
-@examples(15)
+@examples(12)
 @given(data=st.data())
 def test_what_is_known_changes_no_verdict(bench: Bench, data: st.DataObject) -> None:
     """A check of a series, of its beginnings, and after an edit, says what a fresh one says."""
@@ -145,7 +145,7 @@ VARIABLES = {
 }
 
 
-@examples(8)
+@examples(6)
 @given(data=st.data(), config=st.sets(st.sampled_from(HOSTILE), min_size=1), inside=st.booleans())
 def test_no_configuration_no_variable_no_repository_around_changes_it(
     bench: Bench, data: st.DataObject, config: set[str], inside: bool

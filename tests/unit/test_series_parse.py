@@ -47,7 +47,7 @@ def _counts(f: FilePatch) -> tuple[bytes, bytes]:
     return b"%d" % added, b"%d" % removed
 
 
-@examples(60)
+@examples(50)
 @given(data=st.data())
 def test_files_and_counts_are_those_that_git_reads(judge: Git, data: st.DataObject) -> None:
     """Under any strip level, direction and damage. What git cannot read has a defect, or no file."""
@@ -72,7 +72,7 @@ def odd_trees(draw: st.DrawFn) -> dict[bytes, File]:
     return {folder + n: ("100644", b"".join(b"%d\n" % draw(st.integers(0, 3)) for _ in range(6))) for n in names}
 
 
-@examples(25)
+@examples(20)
 @given(data=st.data(), quoted=st.booleans(), style=st.sampled_from(["-M", "--no-renames", "-C"]))
 def test_names_survive_their_quotes(judge: Git, data: st.DataObject, quoted: bool, style: str) -> None:
     old, new = judge.tree(data.draw(odd_trees())), judge.tree(data.draw(odd_trees()))
@@ -81,7 +81,7 @@ def test_names_survive_their_quotes(judge: Git, data: st.DataObject, quoted: boo
     assert _read(parse(raw)) == _numstat(judge, raw, 1, False)
 
 
-@examples(40)
+@examples(30)
 @given(data=st.data(), style=st.sampled_from(["-M30", "--no-renames", "-C30"]), context=st.sampled_from([1, 3, 9]))
 def test_hunks_make_the_new_files_of_the_old(judge: Git, data: st.DataObject, style: str, context: int) -> None:
     before = data.draw(bases())
@@ -98,7 +98,7 @@ def test_hunks_make_the_new_files_of_the_old(judge: Git, data: st.DataObject, st
         assert (None if lines is None else b"".join(lines)) == (after[path][1] if path in after else None), path
 
 
-@examples(25)
+@examples(20)
 @given(data=st.data())
 def test_header_files_and_trailer_are_all_of_the_patch(judge: Git, data: st.DataObject) -> None:
     """Every byte belongs somewhere, in order, and reading twice the other way round changes nothing."""

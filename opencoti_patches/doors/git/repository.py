@@ -17,6 +17,19 @@ from opencoti_patches.doors.git.call import SAFE, call, environment, must
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
 RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -crlf\n"
+_CONFIG = """[core]
+	repositoryformatversion = 0
+	bare = true
+	fileMode = true
+	symlinks = true
+	ignoreCase = false
+	precomposeUnicode = false
+	autocrlf = false
+	eol = lf
+	looseCompression = 1
+[pack]
+	compression = 1
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,18 +62,7 @@ class Repository:
             "make the store's repository",
         )
         fs.write(self.path / "info" / "attributes", RAW_ATTRIBUTES.encode())
-        for key, value in (
-            ("core.bare", "true"),
-            ("core.autocrlf", "false"),
-            ("core.eol", "lf"),
-            ("core.looseCompression", "1"),
-            ("pack.compression", "1"),
-            ("core.fileMode", "true"),
-            ("core.symlinks", "true"),
-            ("core.ignoreCase", "false"),
-            ("core.precomposeUnicode", "false"),
-        ):
-            self._run("config", key, value, doing="set up the store")
+        fs.write(self.path / "config", _CONFIG.encode())
         fs.write(self.path / "opencoti-ready", b"1\n")
 
     def _run(
@@ -77,8 +79,9 @@ class Repository:
 
     def write_index(self, index: Path, entries: Mapping[str, IndexEntry]) -> None:
         """Make ``index`` hold exactly these entries."""
-        index.unlink(missing_ok=True)
-        self.add_to_index(index, entries)
+        index.unlink(missing_ok=True)  # to git, an index that is not there is an empty one
+        if entries:
+            self.add_to_index(index, entries)
 
     def add_to_index(self, index: Path, entries: Mapping[str, IndexEntry]) -> None:
         """Add or replace entries of ``index``."""
