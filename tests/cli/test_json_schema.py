@@ -91,7 +91,7 @@ def ask(forked: Forked) -> Ask:
     must take."""
 
     def run(*args: str | Path, code: int, **env: str) -> Any:
-        ran = forked(*args, **env)
+        ran = forked(*args, cwd=None, **env)
         assert ran.code == code, (ran.raw, ran.err)
         return checked(ran.raw, code)
 
@@ -491,25 +491,29 @@ def test_a_bump_that_is_resolved(ask: Ask, stuck: Path) -> None:
     assert ask("bump", "--json", "--status", code=2)["error"]["code"] == "no-session"
 
 
-def test_a_bump_without_a_patch(ask: Ask, stuck: Path) -> None:
+def test_a_bump_without_a_patch(ask: Ask, project: Project, upstream: Path) -> None:
+    both = _swap(_swap(LINES, 5, "five\n"), 20, "twenty\n")
+    patches = {"0001-h.patch": _line("h.txt", 8, "another\n"), "0002-g.patch": HEAD + _diff("g.txt", LINES, both)}
+    project(patches, GIT)
     document = ask("bump", "v2", "--json", code=1)
     session = ask("bump", "--json", "--status", code=0)["session"]
     assert session == {
         "value": "v2",
-        "waits_for": "0001-g.patch",
+        "waits_for": "0001-h.patch",
         "worktree": document["worktree"],
-        "files": ["g.txt"],
+        "files": ["h.txt"],
         "resolved": [],
         "skipped": [],
     }
     left = ask("bump", "--json", "--skip", "1", code=1)
-    assert [row["status"] for row in left["patches"]] == ["conflict", "blocked", "renumbered"]
+    assert [row["status"] for row in left["patches"]] == ["conflict", "adapted"]
+    assert left["needs_acceptance"] == ["0002-g.patch"]
     assert "waits_for" not in left
     session = ask("bump", "--json", "--status", code=0)["session"]
-    assert (session["waits_for"], session["worktree"], session["skipped"]) == (None, None, ["0001-g.patch"])
-    done = ask("bump", "--json", "--skip", "2", code=0)
-    assert [row["status"] for row in done["patches"]] == ["conflict", "conflict", "renumbered"]
-    assert "patches/0001-g.patch" in done["written"]
+    assert (session["waits_for"], session["worktree"], session["skipped"]) == (None, None, ["0001-h.patch"])
+    done = ask("bump", "--json", "--continue", "--accept-adapted", code=0)
+    assert done["patches"] == left["patches"]
+    assert set(done["written"]) == {"patches/0002-g.patch", "patches/series", "opencoti.toml"}
 
 
 def test_a_bump_that_is_given_up(ask: Ask, stuck: Path) -> None:

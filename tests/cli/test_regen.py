@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from e2e.trees import (
@@ -39,7 +39,7 @@ pytest_plugins = ["e2e.forked"]
 
 CASES = Path(__file__).parents[1] / "golden" / "regen"
 NAMES = sorted(p.name for p in CASES.iterdir())
-DAY = {"SOURCE_DATE_EPOCH": "1767312000"}  # 2026-01-02
+DAY: Any = {"SOURCE_DATE_EPOCH": "1767312000"}  # 2026-01-02
 
 START: Files = {"a": text(numbered(1, 40)), "b": text(numbered(1, 40)), "c": text("c\n")}
 FIRST: Files = {**START, "a": text(numbered(1, 40, n20="twenty"))}

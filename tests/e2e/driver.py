@@ -14,12 +14,17 @@ import pkgutil
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 WATCHED = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.symlink", "os.truncate", "subprocess.Popen"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+Env = Mapping[str, str]
+"""What the environment has besides."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +51,17 @@ class Driver:
         )
 
     def __call__(
-        self, root: Path, *args: str, at: int = 0, strike: signal.Signals | None = None, fsize: int = 0, **env: str
+        self,
+        root: Path,
+        *args: str,
+        at: int = 0,
+        strike: signal.Signals | None = None,
+        fsize: int = 0,
+        env: Env | None = None,
     ) -> Struck:
         """Run ``opencoti-patches ARGS`` in ``root``; at event ``at`` (from 1) send it ``strike``. ``fsize``
         limits how long any file may grow."""
-        job = {"root": str(root), "args": args, "at": at, "strike": strike or 0, "fsize": fsize, "env": env}
+        job = {"root": str(root), "args": args, "at": at, "strike": strike or 0, "fsize": fsize, "env": dict(env or {})}
         assert self._child.stdin and self._child.stdout
         self._child.stdin.write(json.dumps(job) + "\n")
         self._child.stdin.flush()

@@ -7,11 +7,10 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-from conftest import File, Git
+from conftest import File
 
-from e2e.driver import Driver, Struck
-from e2e.trees import CONFIG, Files, leftovers, link, numbered, read_folder, script, text, write_folder, write_project
+from e2e.driver import Driver, Env, Struck
+from e2e.trees import CONFIG, Files, leftovers, link, numbered, read_folder, script, text
 
 START: Files = {
     "a": text(numbered(1, 40)),
@@ -50,9 +49,9 @@ class Scene:
         """The working tree."""
         return self.root / "tree"
 
-    def run(self, *args: str, at: int = 0, strike: signal.Signals | None = None, **env: str) -> Struck:
+    def run(self, *args: str, at: int = 0, strike: signal.Signals | None = None, env: Env | None = None) -> Struck:
         """Run the program, and strike it."""
-        return self.driver(self.root, *args, at=at, strike=strike, **env)
+        return self.driver(self.root, *args, at=at, strike=strike, env=env)
 
     def keep(self) -> None:
         """Remember this state."""
@@ -79,16 +78,3 @@ class Scene:
         journal = self.root / ".opencoti/journal.json"
         left = [p for p in leftovers(self.root) if "verdicts" not in p.parts]
         return not left and not (scratch.exists() and any(scratch.iterdir())) and not journal.exists()
-
-
-@pytest.fixture
-def scene(tmp_path: Path, git: Git, driver: Driver) -> Scene:
-    """Three patches that apply, two of them with other line numbers; a lock; the tree after the first."""
-    root = tmp_path / "work"
-    write_project(root, git, [START, FIRST, SECOND, THIRD], config=CONFIG_OUT)
-    shutil.rmtree(root / "base")
-    write_folder(tmp_path / "base", UPSTREAM)
-    scene = Scene(root, tmp_path / "kept", driver)
-    for args in (["lock"], ["apply", "--to", "1"]):
-        assert scene.run(*args).code == 0
-    return scene

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from cli.test_apply import SECOND, START, THIRD
@@ -39,7 +39,7 @@ def small(forked: Forked, git: Git) -> Sandbox:
 
 def test_commits(made: Sandbox, tmp_path: Path) -> None:
     first = made("apply", "--commits", "--json", "one")
-    env = {"GIT_AUTHOR_NAME": "x", "GIT_COMMITTER_DATE": "@1 +0000", "TZ": "Asia/Tokyo", "GIT_DIR": str(tmp_path)}
+    env: Any = {"GIT_AUTHOR_NAME": "x", "GIT_COMMITTER_DATE": "@1 +0000", "TZ": "Asia/Tokyo", "GIT_DIR": str(tmp_path)}
     second = made("apply", "--commits", "--json", "two", **env)
     assert (first.code, second.code) == (0, 0)
     tip = first.json["commit"]

@@ -16,7 +16,7 @@ from e2e.driver import Struck
 from e2e.scene import THIRD, Scene
 from e2e.trees import leftovers, patch_between, text
 
-pytest_plugins = ["e2e.forked", "e2e.scene"]
+pytest_plugins = ["e2e.forked"]
 
 
 @pytest.fixture
@@ -89,18 +89,18 @@ def test_a_full_disk(place: Place, args: list[str], scene: Scene, small_disk: Pa
         (scene.root / "patches/series").write_text("0001-step.patch\n0002-step.patch\n")
     env = place(scene, small_disk)
     if place is _store:  # the verdicts it knew are of no use
-        assert scene.run("apply", "--to", "1", "--force", **env).code == 0
+        assert scene.run("apply", "--to", "1", "--force", env=env).code == 0
         (scene.root / "patches/0003-step.patch").write_bytes(
             (scene.root / "patches/0003-step.patch").read_bytes().replace(b"why", b"what for")
         )
     before = scene.patches(), scene.trees()
     hog = fill(small_disk)
-    full = scene.run(*args, **env)
+    full = scene.run(*args, env=env)
     one_clear_line(full)
     hog.unlink()
     assert (scene.patches(), scene.trees()) == before
     assert leftovers(scene.root / "patches", scene.root / "tree") == []
-    after = scene.run(*args, **env)
+    after = scene.run(*args, env=env)
     assert after.code == 0, after.err
     assert (scene.patches(), scene.trees()) != before or args == ["check"]
 

@@ -24,7 +24,7 @@ from conftest import SLOWER, Git
 from e2e.scene import THIRD, Scene
 from e2e.trees import leftovers, patch_between, plain_git, text
 
-pytest_plugins = ["e2e.forked", "e2e.scene"]
+pytest_plugins = ["e2e.forked"]
 
 
 def moments(events: list[str], few: int) -> list[int]:
@@ -68,7 +68,7 @@ def test_killed_at_the_kth_event(name: str, scene: Scene, git: Git) -> None:
     assert (whole.code, scene.clean()) == (0, True), whole.err
     new, new_trees = scene.patches(), scene.trees()
     assert (old, old_trees) != (new, new_trees)
-    for at in moments(whole.events, 6):
+    for at in moments(whole.events, 5):
         scene.back()
         killed = scene.run(*args, at=at, strike=signal.SIGKILL)
         if killed.code == 0:  # it took a shorter way this time
@@ -114,7 +114,7 @@ def test_interrupted_at_the_kth_event(name: str, scene: Scene, git: Git) -> None
     whole = scene.run(*args)
     new = scene.patches(), scene.trees()
     ends = set()
-    for at in moments(whole.events, 5):
+    for at in moments(whole.events, 3):
         scene.back()
         ran = scene.run(*args, at=at, strike=signal.SIGINT)
         assert ran.code == 130, (at, whole.events[at - 1], ran)

@@ -25,9 +25,10 @@ def squeezed(line: bytes) -> bytes:
 @st.composite
 def hunks(draw: st.DrawFn) -> tuple[list[bytes], Hunk]:
     """A file, and a hunk that was often made on something like a part of it."""
+    related = draw(st.booleans())
     lines = draw(LINES)
     rows: list[bytes] = []
-    if lines and draw(st.booleans()):
+    if related and lines:
         begin = draw(st.integers(0, len(lines) - 1))
         for line in lines[begin : begin + draw(st.integers(1, 6))]:
             rows.append(draw(st.sampled_from([b" ", b" ", b"-"])) + draw(st.sampled_from([line, line, *WORDS[:3]])))
