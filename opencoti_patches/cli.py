@@ -96,7 +96,7 @@ def main() -> NoReturn:
         or any(a == "json" and args[i - 1] == "--format" for i, a in enumerate(args))
         or "--format=json" in args
     )
-    name = next((a for a in args if a in COMMANDS), "")
+    name = next((a for i, a in enumerate(args) if a in COMMANDS and (i == 0 or args[i - 1] != "-C")), "")
     try:
         code = cli.main(args=args, prog_name="opencoti-patches", standalone_mode=False)
         sys.stdout.flush()

@@ -81,6 +81,18 @@ def ways_on(session: Session) -> str:
     return f"'opencoti-patches bump --continue'{skip}, or 'bump --abort'"
 
 
+def document(store: Store, session: Session) -> dict[str, object]:
+    """The session as ``--json`` tells it."""
+    return {
+        "value": session.value,
+        "waits_for": printable(session.waits_for) or None,
+        "worktree": printable(str(worktree(store))) if session.waits_for else None,
+        "files": list(session.files),
+        "resolved": [printable(n) for n in session.resolved],
+        "skipped": [printable(n) for n in session.skipped],
+    }
+
+
 def save(store: Store, session: Session) -> None:
     """Write the session down."""
     from dataclasses import asdict

@@ -78,9 +78,9 @@ def _report(moved: Moved, count: int, folder: Path, tip: str | None, run: Run) -
     if tip:
         text.append(f"branch opencoti is at {tip}")
     data = {
-        "dir": str(folder),
+        "dir": printable(str(folder)),
         "from": moved.before.tree if moved.before else None,
-        "to": moved.after.patch or None,
+        "to": printable(moved.after.patch) or None,
         "tree": moved.after.tree,
         "patches": count,
         "written": [printable(p) for p in moved.written],

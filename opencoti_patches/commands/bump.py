@@ -179,12 +179,6 @@ def _where(project: Project, session: Session) -> Report:
     if session.waits_for:
         text += [f"waits for {session.waits_for}, in {folder}:", *(f"  {f}" for f in session.files)]
     text.append(f"next: {sessions.ways_on(session)}")
-    data = {
-        "value": session.value,
-        "waits_for": session.waits_for or None,
-        "worktree": folder if session.waits_for else None,
-        "files": list(session.files),
-        "resolved": list(session.resolved),
-        "skipped": list(session.skipped),
-    }
-    return Report(command="bump", ok=True, data={"session": data}, text=tuple(text))
+    return Report(
+        command="bump", ok=True, data={"session": sessions.document(project.store, session)}, text=tuple(text)
+    )

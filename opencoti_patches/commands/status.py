@@ -27,6 +27,7 @@ def command(ctx: click.Context, run: Run) -> None:
     Fetches nothing: without a base in the store the series is not judged. The exit code is 0 whatever the
     state is; 'check' is the command that says yes or no.
     """
+    from opencoti_patches.carry import session as sessions
     from opencoti_patches.plan.strict import check
     from opencoti_patches.tree.worktree import describe
 
@@ -35,6 +36,7 @@ def command(ctx: click.Context, run: Run) -> None:
     series = order.load(config.patches, config.strip)
     base = base_if_ready(config, store)
     plan = check(series, base, store, progress=run.progress()) if base else None
+    session = sessions.load(store)
     state = State(
         name=config.name,
         sources=config.sources,
@@ -42,6 +44,7 @@ def command(ctx: click.Context, run: Run) -> None:
         series=series,
         patches=within(config, config.patches),
         plan=plan,
+        session=None if session is None else sessions.document(store, session),
         lock=lock_state(config.patches, series, plan),
         tree_dir=within(config, config.tree),
         tree=describe(config, store),

@@ -65,11 +65,15 @@ def report(
         )
     data = {
         "patches": [_row(r) for r in rows],
-        "written": [] if dry_run else list(written),
+        "written": [] if dry_run else [printable(w) for w in written],
         "dry_run": dry_run,
-        "needs_acceptance": list(refused),
+        "needs_acceptance": [printable(n) for n in refused],
         "new_files": [printable(p) for p in new_files],
-        **({"waits_for": waits[0], "worktree": waits[1], "files": list(waits[2])} if waits else {}),
+        **(
+            {"waits_for": printable(waits[0]), "worktree": printable(waits[1]), "files": list(waits[2])}
+            if waits
+            else {}
+        ),
     }
     return Report(command=command, ok=ok, data=data, text=tuple(text), cases=tuple(r.name for r in rows))
 

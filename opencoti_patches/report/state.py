@@ -40,6 +40,7 @@ class State:
     lock: LockState
     tree_dir: str
     tree: str
+    session: dict[str, Any] | None = None  # an open bump
 
 
 def lock_state(folder: Path, series: Series, plan: Plan | None) -> LockState:
@@ -62,9 +63,16 @@ def report(state: State) -> Report:
         *_row("series", _series(state)),
         *_row("lock", _lock(state)),
         *_row("tree", f"{printable(state.tree_dir)}: {printable(state.tree)}"),
-        *_row("session", "none"),
+        *_row("session", _session(state.session)),
     ]
     return Report(command="status", ok=True, data=_data(state), text=tuple(text))
+
+
+def _session(session: dict[str, Any] | None) -> str:
+    if session is None:
+        return "none"
+    waits = f", waits for {session['waits_for']}" if session["waits_for"] else ""
+    return f"a bump to {session['value']} is under way{waits}; 'opencoti-patches bump --status'"
 
 
 def _data(state: State) -> dict[str, Any]:
@@ -85,11 +93,11 @@ def _data(state: State) -> dict[str, Any]:
             "patches": len(series.entries),
             "applies": plan.ok if plan else None,
             "statuses": dict(Counter(v.status for v in plan.verdicts)) if plan else None,
-            "first_failed": next((v.name for v in plan.verdicts if not v.applied), None) if plan else None,
+            "first_failed": next((printable(v.name) for v in plan.verdicts if not v.applied), None) if plan else None,
         },
         "lock": {"state": state.lock.word, "differences": [printable(d) for d in state.lock.differences]},
         "tree": {"dir": printable(state.tree_dir), "state": printable(state.tree)},
-        "session": None,
+        "session": state.session,
     }
 
 

@@ -52,10 +52,13 @@ def before(series: Series, name: PatchName) -> PatchName | None:
 def commits(
     series: Series, base: TreeId, store: Store, *, progress: Progress | None = None
 ) -> list[tuple[CommitId, TreeId]]:
-    """A commit and a tree a patch, in order, on a commit of the base. Equal input, equal ids.
+    """A commit and a tree a patch, in order, on a commit of the base; that commit alone for an empty series.
+    Equal input, equal ids.
 
     The series must apply (see ``applied``).
     """
+    if not series.entries:
+        return store.repo.chain(base, [(f"Base tree {base}\n", {})])
     progress = progress or Silent()
     steps: list[tuple[str, Changes]] = []
     with fs.scratch(store.scratch, "trees-") as folder:
