@@ -22,11 +22,11 @@ strict: setup
 	$(BIN)/opencoti-patches check --no-offset --locked
 
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 # The same tests with many more examples of each property, and those that need the network.
 slow: setup
-	OPENCOTI_EXAMPLES=2000 $(BIN)/python -m pytest --durations=20
+	OPENCOTI_EXAMPLES=2000 $(BIN)/python -m pytest -n auto --durations=20
 
 lint: setup
 	$(BIN)/ruff check .

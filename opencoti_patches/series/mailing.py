@@ -76,6 +76,10 @@ def _of_mail(header: bytes) -> tuple[bytes, list[bytes], bytes]:
     if not gap:
         head = head.rstrip(b"\n")
     fields = re.split(rb"\n(?![ \t])", head) if head else []
+    # some put a field of their own above the line that git begins a mail with
+    inner = next((f + b"\n" for f in fields if _OURS.fullmatch(f + b"\n")), None)
+    envelope = inner or envelope
+    fields = [f for f in fields if not f.startswith(b"From ")]
     have = {f.split(b":", 1)[0].lower() for f in fields}
     fields += [f for f in (_FROM, _DATE) if f.split(b":", 1)[0].lower() not in have]
     return envelope, fields, body

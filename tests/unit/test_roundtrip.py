@@ -78,6 +78,13 @@ HEADS = [
         "é\nFrom me 1:02:03 2001",
         "A B <a@example.invalid> 0",
     ),
+    Head(
+        b"Origin: https://example.invalid/x\nFrom 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\n"
+        b"From: A B <a@example.invalid>\nSubject: Put on top\n\nwhy\n---\n a | 2 +-\n\n",
+        "Put on top",
+        "why",
+        "A B <a@example.invalid> 0",
+    ),
 ]
 
 
