@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""Write the tiny GGUF models that the head split tests use.
+
+    make_models.py DIR [NAME...]
+
+Standard library only. The weights come from a counter based generator, so the files are the same bytes on every machine
+and with every Python version. A model has a few hundred thousand weights; its text is noise, but each logit depends on
+every part of the KV cache, which is what the tests need.
+"""
+
+import struct
+import sys
+from pathlib import Path
+
+F32, F16 = 0, 1
+U32, FLOAT, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
+ALIGN = 32
+
+
+class Gguf:
+    """A GGUF v3 file with F16 and F32 tensors."""
+
+    def __init__(self, arch):
+        self.arch = arch
+        self.kvs = []
+        self.tensors = []
+        self.add("general.architecture", STRING, arch)
+
+    @staticmethod
+    def _str(s):
+        b = s if isinstance(s, bytes) else s.encode()
+        return struct.pack("<Q", len(b)) + b
+
+    def _value(self, kind, v):
+        if kind == STRING:
+            return self._str(v)
+        return struct.pack({U32: "<I", I32: "<i", FLOAT: "<f", BOOL: "<?"}[kind], v)
+
+    def add(self, key, kind, value):
+        self.kvs.append(self._str(key) + struct.pack("<I", kind) + self._value(kind, value))
+
+    def add_list(self, key, kind, values):
+        head = self._str(key) + struct.pack("<IIQ", ARRAY, kind, len(values))
+        self.kvs.append(head + b"".join(self._value(kind, v) for v in values))
+
+    def hp(self, key, value):
+        """A hyperparameter of the architecture."""
+        if isinstance(value, list):
+            self.add_list(f"{self.arch}.{key}", U32, value)
+        else:
+            self.add(f"{self.arch}.{key}", FLOAT if isinstance(value, float) else U32, value)
+
+    def tensor(self, name, shape, kind, data):
+        self.tensors.append((name, shape, kind, data))
+
+    def write(self, path):
+        info, data, offset = [], [], 0
+        for name, shape, kind, raw in self.tensors:
+            info.append(
+                self._str(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape) + struct.pack("<IQ", kind, offset)
+            )
+            raw += bytes(-len(raw) % ALIGN)
+            data.append(raw)
+            offset += len(raw)
+        head = b"GGUF" + struct.pack("<IQQ", 3, len(self.tensors), len(self.kvs)) + b"".join(self.kvs) + b"".join(info)
+        path.write_bytes(head + bytes(-len(head) % ALIGN) + b"".join(data))
+
+
+class Weights:
+    """Numbers of about unit variance from a 64 bit mixing function of a counter (splitmix64)."""
+
+    def __init__(self, seed):
+        self.x = seed * 0x9E3779B97F4A7C15
+
+    def take(self, n, scale):
+        out, x, m = [], self.x, 0xFFFFFFFFFFFFFFFF
+        scale = scale * 3.0**0.5 / 32768.0  # each 16 bits are one uniform number
+        while len(out) < n:
+            x = (x + 0x9E3779B97F4A7C15) & m
+            z = x
+            z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & m
+            z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & m
+            z ^= z >> 31
+            for shift in (0, 16, 32, 48):
+                out.append((((z >> shift) & 0xFFFF) - 32767.5) * scale)
+        self.x = x
+        return out[:n]
+
+
+class Model:
+    def __init__(self, arch, seed=1, layers=4, embd=128, heads=8, kv_heads=4, head_dim=64, ff=96, vocab=512, window=0):
+        self.g = Gguf(arch)
+        self.w = Weights(seed)
+        self.arch, self.layers, self.embd, self.heads, self.kv_heads = arch, layers, embd, heads, kv_heads
+        self.head_dim, self.ff, self.vocab, self.window = head_dim, ff, vocab, window
+        g = self.g
+        g.add("general.name", STRING, f"tiny {arch}")
+        g.hp("block_count", layers)
+        g.hp("context_length", 4096)
+        g.hp("embedding_length", embd)
+        g.hp("feed_forward_length", ff)
+        g.hp("attention.head_count", heads)
+        g.hp("attention.head_count_kv", kv_heads)
+        g.hp("attention.key_length", head_dim)
+        g.hp("attention.value_length", head_dim)
+        g.hp("attention.layer_norm_rms_epsilon", 1e-5)
+        g.hp("rope.dimension_count", head_dim)
+        g.hp("vocab_size", vocab)
+        if window:
+            g.hp("attention.sliding_window", window)
+            g.hp("attention.sliding_window_pattern", 2)
+        self.vocabulary()
+
+    def vocabulary(self):
+        """Bytes, printable characters, and invented two letter words."""
+        g, n = self.g, self.vocab
+        tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{i:02X}>" for i in range(256)]
+        types = [2, 3, 3] + [6] * 256
+        words = ["\u2581"] + [chr(c) for c in range(33, 127)]
+        words += [a + b for a in "aeioubcdfg" for b in "klmnprstvw"] + [
+            "\u2581" + a for a in "abcdefghijklmnopqrstuvwxyz"
+        ]
+        words += ["\u2581" + a + b for a in "klmnprst" for b in "aeiou"]
+        tokens += words[: n - len(tokens)]
+        types += [1] * (n - len(types))
+        assert len(tokens) == len(types) == len(set(tokens)) == n
+        g.add("tokenizer.ggml.model", STRING, "llama")
+        g.add("tokenizer.ggml.pre", STRING, "default")
+        g.add_list("tokenizer.ggml.tokens", STRING, tokens)
+        g.add_list("tokenizer.ggml.scores", FLOAT, [-float(i) for i in range(n)])
+        g.add_list("tokenizer.ggml.token_type", I32, types)
+        for k, v in (("bos", 1), ("eos", 2), ("unknown", 0)):
+            g.add(f"tokenizer.ggml.{k}_token_id", U32, v)
+        g.add("tokenizer.ggml.add_bos_token", BOOL, True)
+        g.add("tokenizer.ggml.add_eos_token", BOOL, False)
+
+    def mat(self, name, n_in, n_out, gain=1.0, *more):
+        n = n_in * n_out
+        for m in more:
+            n *= m
+        vals = self.w.take(n, gain / n_in**0.5)
+        self.g.tensor(name + ".weight", (n_in, n_out, *more), F16, struct.pack(f"<{n}e", *vals))
+
+    def vec(self, name, n, mean=0.0, spread=0.0, suffix=".weight", shape=None):
+        vals = [mean + v for v in self.w.take(n, spread)]
+        self.g.tensor(name + suffix, shape or (n,), F32, struct.pack(f"<{n}f", *vals))
+
+    def norm(self, name, n):
+        self.vec(name, n, 1.0)
+
+    def ends(self, output=True, norm="output_norm"):
+        self.mat("token_embd", self.embd, self.vocab, self.embd**0.5)
+        self.norm(norm, self.embd)
+        if output:
+            self.mat("output", self.embd, self.vocab)
+
+    def attention(self, p, kv_heads=None):
+        kv = kv_heads or self.kv_heads
+        self.norm(p + "attn_norm", self.embd)
+        self.mat(p + "attn_q", self.embd, self.heads * self.head_dim, 2.0)
+        self.mat(p + "attn_k", self.embd, kv * self.head_dim, 2.0)
+        self.mat(p + "attn_v", self.embd, kv * self.head_dim)
+        self.mat(p + "attn_output", self.heads * self.head_dim, self.embd, 4.0)
+
+    def ffn(self, p):
+        self.norm(p + "ffn_norm", self.embd)
+        self.mat(p + "ffn_gate", self.embd, self.ff)
+        self.mat(p + "ffn_up", self.embd, self.ff)
+        self.mat(p + "ffn_down", self.ff, self.embd)
+
+    def dense(self):
+        self.ends()
+        for i in range(self.layers):
+            self.attention(f"blk.{i}.")
+            self.ffn(f"blk.{i}.")
+        return self.g
+
+
+def gemma3(**kw):
+    m = Model("gemma3", window=64, **kw)
+    m.ends(output=False)
+    for i in range(m.layers):
+        p = f"blk.{i}."
+        m.attention(p)
+        m.ffn(p)
+        m.norm(p + "attn_q_norm", m.head_dim)
+        m.norm(p + "attn_k_norm", m.head_dim)
+        m.norm(p + "post_attention_norm", m.embd)
+        m.norm(p + "post_ffw_norm", m.embd)
+    return m.g
+
+
+def gpt_oss(**kw):
+    """Attention sinks, a bias on each projection, a mixture of experts, a sliding window in every other layer."""
+    m = Model("gpt-oss", window=64, **kw)
+    n_exp = 4
+    m.g.hp("expert_count", n_exp)
+    m.g.hp("expert_used_count", 2)
+    m.g.hp("expert_feed_forward_length", 32)
+    m.ends()
+    for i in range(m.layers):
+        p = f"blk.{i}."
+        m.attention(p)
+        m.norm(p + "post_attention_norm", m.embd)
+        m.vec(p + "attn_sinks", m.heads, 0.0, 1.0)
+        for t, n in (
+            ("attn_q", m.heads * m.head_dim),
+            ("attn_k", m.kv_heads * m.head_dim),
+            ("attn_v", m.kv_heads * m.head_dim),
+            ("attn_output", m.embd),
+            ("ffn_gate_inp", n_exp),
+        ):
+            m.vec(p + t, n, 0.0, 0.1, ".bias")
+        m.mat(p + "ffn_gate_inp", m.embd, n_exp)
+        m.mat(p + "ffn_gate_exps", m.embd, 32, 1.0, n_exp)
+        m.mat(p + "ffn_up_exps", m.embd, 32, 1.0, n_exp)
+        m.mat(p + "ffn_down_exps", 32, m.embd, 1.0, n_exp)
+        for t, n in (("ffn_gate_exps", 32), ("ffn_up_exps", 32), ("ffn_down_exps", m.embd)):
+            m.vec(p + t, n * n_exp, 0.0, 0.1, ".bias", (n, n_exp))
+    return m.g
+
+
+def deepseek2():
+    """MLA, with a dense feed forward part in each layer."""
+    m = Model("deepseek2", layers=2, embd=64, heads=2, kv_heads=1, head_dim=80, ff=32)
+    nope, rope, lora, v_dim = 32, 16, 64, 32
+    for k, v in (
+        ("leading_dense_block_count", 2),
+        ("attention.q_lora_rank", 32),
+        ("attention.kv_lora_rank", lora),
+        ("attention.key_length_mla", nope + rope),
+        ("attention.value_length_mla", v_dim),
+        ("expert_feed_forward_length", 16),
+        ("expert_shared_count", 1),
+        ("rope.dimension_count", rope),
+        ("expert_count", 2),
+        ("expert_used_count", 1),
+    ):
+        if k == "rope.dimension_count":
+            m.g.kvs = [kv for kv in m.g.kvs if b"rope.dimension_count" not in kv]
+        m.g.hp(k, v)
+    m.ends()
+    for i in range(m.layers):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", m.embd)
+        m.norm(p + "attn_q_a_norm", 32)
+        m.norm(p + "attn_kv_a_norm", lora)
+        m.mat(p + "attn_q_a", m.embd, 32)
+        m.mat(p + "attn_q_b", 32, m.heads * (nope + rope))
+        m.mat(p + "attn_kv_a_mqa", m.embd, lora + rope)
+        m.mat(p + "attn_k_b", nope, lora, 1.0, m.heads)
+        m.mat(p + "attn_v_b", lora, v_dim, 1.0, m.heads)
+        m.mat(p + "attn_output", m.heads * v_dim, m.embd)
+        m.ffn(p)
+    return m.g
+
+
+def mamba():
+    m = Model("mamba", layers=2, embd=32, heads=0, kv_heads=0, head_dim=0, ff=0)
+    inner, state, rank, conv = 64, 4, 4, 4
+    for k, v in (("conv_kernel", conv), ("inner_size", inner), ("state_size", state), ("time_step_rank", rank)):
+        m.g.hp("ssm." + k, v)
+    m.ends()
+    for i in range(m.layers):
+        p = f"blk.{i}."
+        m.norm(p + "attn_norm", m.embd)
+        m.mat(p + "ssm_in", m.embd, 2 * inner)
+        m.vec(p + "ssm_conv1d", conv * inner, 0.0, 0.5, shape=(conv, inner))
+        m.vec(p + "ssm_conv1d", inner, 0.0, 0.1, ".bias")
+        m.mat(p + "ssm_x", inner, rank + 2 * state)
+        m.mat(p + "ssm_dt", rank, inner)
+        m.vec(p + "ssm_dt", inner, 0.0, 0.1, ".bias")
+        m.vec(p + "ssm_a", state * inner, -1.0, 0.1, "", (state, inner))
+        m.vec(p + "ssm_d", inner, 1.0, 0.1, "")
+        m.mat(p + "ssm_out", inner, m.embd)
+    return m.g
+
+
+def lfm2():
+    """Hybrid: a convolution layer, then an attention layer."""
+    m = Model("lfm2", layers=2, embd=64, heads=2, kv_heads=2, head_dim=32, ff=32)
+    m.g.kvs = [kv for kv in m.g.kvs if b"head_count_kv" not in kv]
+    m.g.hp("attention.head_count_kv", [0, 2])
+    m.g.hp("shortconv.l_cache", 3)
+    m.ends(norm="token_embd_norm")
+    for i in range(m.layers):
+        p = f"blk.{i}."
+        m.ffn(p)
+        if i == 0:
+            m.norm(p + "attn_norm", m.embd)
+            m.mat(p + "shortconv.conv", 3, m.embd)
+            m.mat(p + "shortconv.in_proj", m.embd, 3 * m.embd)
+            m.mat(p + "shortconv.out_proj", m.embd, m.embd)
+        else:
+            m.attention(p)
+            m.norm(p + "attn_q_norm", m.head_dim)
+            m.norm(p + "attn_k_norm", m.head_dim)
+    return m.g
+
+
+SMALL = dict(layers=2, embd=64, ff=32)
+
+MODELS = {
+    # for equality
+    "llama": lambda: Model("llama").dense(),
+    "gemma3": lambda: gemma3(seed=2),
+    "gpt-oss": lambda: gpt_oss(seed=3),
+    # for ties: 5 KV heads
+    "llama-kv5": lambda: Model("llama", heads=5, kv_heads=5, **SMALL).dense(),
+    # for block sizes: a head is not a whole number of q8_0 blocks, a row is
+    "llama-hd48": lambda: Model("llama", heads=4, kv_heads=4, head_dim=48, **SMALL).dense(),
+    # for refusals, and for caches without a layer to split
+    "refact": lambda: Model("refact", heads=2, kv_heads=2, head_dim=32, **SMALL).dense(),
+    "deepseek2": deepseek2,
+    "mamba": mamba,
+    "lfm2": lfm2,
+    "llama-mqa": lambda: Model("llama", heads=4, kv_heads=1, **SMALL).dense(),
+    "llada": lambda: Model("llada", heads=2, kv_heads=2, head_dim=32, **SMALL).dense(),
+}
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    for name in sys.argv[2:] or MODELS:
+        MODELS[name]().write(out / f"{name}.gguf")
+
+
+if __name__ == "__main__":
+    main()
