@@ -43,3 +43,16 @@ bench: setup
 
 clean:
 	rm -rf $(VENV) .opencoti tree
+
+# The head split of patches/, built in build/m2 and proven (docs/m2.md): on the CPU against itself and the bare base,
+# through rpc-server, and with planted bugs. Needs cmake and a C++ compiler.
+.PHONY: m2 m2-rpc m2-planted
+
+m2: setup
+	$(BIN)/python tests/m2/build.py cpu
+
+m2-rpc: setup
+	$(BIN)/python tests/m2/build.py rpc
+
+m2-planted: setup
+	$(BIN)/python tests/m2/build.py planted

@@ -60,7 +60,13 @@ class Explainer:
                         at_line=f.at_line,
                     )
                 )
-        return newline or found
+        return newline or found or [self._nothing(f) for f in self.parsed.files if _changes_nothing(f)]
+
+    def _nothing(self, f: FilePatch) -> Problem:
+        if self.entry.raw[slice(*f.span)].endswith(b"\r\n"):
+            words = "the patch has CRLF line ends, and git finds no change below the file's header"
+            return self._problem(f, "eol", words)
+        return self._problem(f, "corrupt", "no change follows the file's header")
 
     def file(self, f: FilePatch, errors: Sequence[str], rejected: Sequence[int]) -> list[Problem]:
         """The problems of one file, given git's own words on it and the hunks it refused."""
@@ -260,6 +266,10 @@ class Explainer:
             if len(found) == 1:
                 return found[0]
         return ""
+
+
+def _changes_nothing(f: FilePatch) -> bool:
+    return f.operation == "modify" and not (f.hunks or f.binary) and (f.old_mode == f.new_mode or not f.new_mode)
 
 
 def _makes_unsaid(f: FilePatch) -> bool:

@@ -80,9 +80,25 @@ def _of_mail(header: bytes) -> tuple[bytes, list[bytes], bytes]:
     inner = next((f + b"\n" for f in fields if _OURS.fullmatch(f + b"\n")), None)
     envelope = inner or envelope
     fields = [f for f in fields if not f.startswith(b"From ")]
+    fields = [_usable(f) for f in fields]
     have = {f.split(b":", 1)[0].lower() for f in fields}
     fields += [f for f in (_FROM, _DATE) if f.split(b":", 1)[0].lower() not in have]
     return envelope, fields, body
+
+
+def _usable(field: bytes) -> bytes:
+    """A From or Date that would end git am for what it lacks: an address, a time of day."""
+    name, _, value = field.partition(b":")
+    if name.lower() == b"from" and b"@" not in value:
+        return b"From:" + (value.rstrip() or b" opencoti-patches") + b" <patches@opencoti.invalid>"
+    if name.lower() != b"date":
+        return field
+    from email.utils import parsedate_tz
+
+    text = value.decode("ascii", "replace").strip()
+    if ":" in text and parsedate_tz(text):
+        return field
+    return b"Date: " + text.encode() + b" 00:00:00 +0000" if parsedate_tz(f"{text} 00:00:00 +0000") else _DATE
 
 
 def _of_text(header: bytes, name: str) -> tuple[list[bytes], bytes]:

@@ -273,15 +273,6 @@ class _Reader:
             self._defect("corrupt", words, fatal=False)
         binary = "" if hunks else self._binary()
         end = self.offsets[self.at]
-        modes_differ = {"old", "new"} <= modes.keys() and modes["old"] != modes["new"]
-        broken = self._next(0).startswith(b"@@ -")
-        if not (hunks or broken or binary or modes_differ) and operation == "modify":
-            if self._next(0).endswith(b"\r\n"):
-                self._defect(
-                    "eol", "the patch has CRLF line ends, and git finds no change below the file's header", begin
-                )
-            else:
-                self._defect("corrupt", "no change follows the file's header", begin)
         self.files.append(
             FilePatch(
                 operation=operation,

@@ -10,51 +10,65 @@ every part of the KV cache, which is what the tests need.
 
 import struct
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 F32, F16 = 0, 1
 U32, FLOAT, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
 ALIGN = 32
 
+Scalar = int | float | str
+Shape = tuple[int, ...]
+
 
 class Gguf:
     """A GGUF v3 file with F16 and F32 tensors."""
 
-    def __init__(self, arch):
+    def __init__(self, arch: str) -> None:
         self.arch = arch
-        self.kvs = []
-        self.tensors = []
+        self.kvs: list[bytes] = []
+        self.tensors: list[tuple[str, Shape, int, bytes]] = []
         self.add("general.architecture", STRING, arch)
 
     @staticmethod
-    def _str(s):
-        b = s if isinstance(s, bytes) else s.encode()
+    def _str(s: str) -> bytes:
+        b = s.encode()
         return struct.pack("<Q", len(b)) + b
 
-    def _value(self, kind, v):
-        if kind == STRING:
+    def _value(self, kind: int, v: Scalar) -> bytes:
+        if isinstance(v, str):
             return self._str(v)
         return struct.pack({U32: "<I", I32: "<i", FLOAT: "<f", BOOL: "<?"}[kind], v)
 
-    def add(self, key, kind, value):
+    def add(self, key: str, kind: int, value: Scalar) -> None:
+        """A key with one value."""
         self.kvs.append(self._str(key) + struct.pack("<I", kind) + self._value(kind, value))
 
-    def add_list(self, key, kind, values):
+    def add_list(self, key: str, kind: int, values: Sequence[Scalar]) -> None:
+        """A key with a list of values of one kind."""
         head = self._str(key) + struct.pack("<IIQ", ARRAY, kind, len(values))
         self.kvs.append(head + b"".join(self._value(kind, v) for v in values))
 
-    def hp(self, key, value):
+    def hp(self, key: str, value: int | float | list[int]) -> None:
         """A hyperparameter of the architecture."""
         if isinstance(value, list):
             self.add_list(f"{self.arch}.{key}", U32, value)
         else:
             self.add(f"{self.arch}.{key}", FLOAT if isinstance(value, float) else U32, value)
 
-    def tensor(self, name, shape, kind, data):
+    def drop(self, key: str) -> None:
+        """Take a hyperparameter out again."""
+        self.kvs = [kv for kv in self.kvs if not kv.startswith(self._str(f"{self.arch}.{key}"))]
+
+    def tensor(self, name: str, shape: Shape, kind: int, data: bytes) -> None:
+        """A tensor of this kind; data in the order of ggml, the first dimension fastest."""
         self.tensors.append((name, shape, kind, data))
 
-    def write(self, path):
-        info, data, offset = [], [], 0
+    def write(self, path: Path) -> None:
+        """Write the file."""
+        info: list[bytes] = []
+        data: list[bytes] = []
+        offset = 0
         for name, shape, kind, raw in self.tensors:
             info.append(
                 self._str(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape) + struct.pack("<IQ", kind, offset)
@@ -69,11 +83,13 @@ class Gguf:
 class Weights:
     """Numbers of about unit variance from a 64 bit mixing function of a counter (splitmix64)."""
 
-    def __init__(self, seed):
+    def __init__(self, seed: int) -> None:
         self.x = seed * 0x9E3779B97F4A7C15
 
-    def take(self, n, scale):
-        out, x, m = [], self.x, 0xFFFFFFFFFFFFFFFF
+    def take(self, n: int, scale: float) -> list[float]:
+        """The next n numbers, times scale."""
+        out: list[float] = []
+        x, m = self.x, 0xFFFFFFFFFFFFFFFF
         scale = scale * 3.0**0.5 / 32768.0  # each 16 bits are one uniform number
         while len(out) < n:
             x = (x + 0x9E3779B97F4A7C15) & m
@@ -88,7 +104,21 @@ class Weights:
 
 
 class Model:
-    def __init__(self, arch, seed=1, layers=4, embd=128, heads=8, kv_heads=4, head_dim=64, ff=96, vocab=512, window=0):
+    """The hyperparameters, the vocabulary and the usual tensors of a transformer."""
+
+    def __init__(
+        self,
+        arch: str,
+        seed: int = 1,
+        layers: int = 4,
+        embd: int = 128,
+        heads: int = 8,
+        kv_heads: int = 4,
+        head_dim: int = 64,
+        ff: int = 96,
+        vocab: int = 512,
+        window: int = 0,
+    ) -> None:
         self.g = Gguf(arch)
         self.w = Weights(seed)
         self.arch, self.layers, self.embd, self.heads, self.kv_heads = arch, layers, embd, heads, kv_heads
@@ -111,7 +141,7 @@ class Model:
             g.hp("attention.sliding_window_pattern", 2)
         self.vocabulary()
 
-    def vocabulary(self):
+    def vocabulary(self) -> None:
         """Bytes, printable characters, and invented two letter words."""
         g, n = self.g, self.vocab
         tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{i:02X}>" for i in range(256)]
@@ -134,41 +164,55 @@ class Model:
         g.add("tokenizer.ggml.add_bos_token", BOOL, True)
         g.add("tokenizer.ggml.add_eos_token", BOOL, False)
 
-    def mat(self, name, n_in, n_out, gain=1.0, *more):
+    def mat(self, name: str, n_in: int, n_out: int, gain: float = 1.0, *more: int) -> None:
+        """A matrix that keeps the variance of what it multiplies, times gain; more: one for each expert or head."""
         n = n_in * n_out
         for m in more:
             n *= m
         vals = self.w.take(n, gain / n_in**0.5)
         self.g.tensor(name + ".weight", (n_in, n_out, *more), F16, struct.pack(f"<{n}e", *vals))
 
-    def vec(self, name, n, mean=0.0, spread=0.0, suffix=".weight", shape=None):
+    def vec(
+        self,
+        name: str,
+        n: int,
+        mean: float = 0.0,
+        spread: float = 0.0,
+        suffix: str = ".weight",
+        shape: Shape | None = None,
+    ) -> None:
+        """n numbers around mean: a norm, a bias, sinks."""
         vals = [mean + v for v in self.w.take(n, spread)]
         self.g.tensor(name + suffix, shape or (n,), F32, struct.pack(f"<{n}f", *vals))
 
-    def norm(self, name, n):
+    def norm(self, name: str, n: int) -> None:
+        """A norm that changes nothing."""
         self.vec(name, n, 1.0)
 
-    def ends(self, output=True, norm="output_norm"):
+    def ends(self, output: bool = True, norm: str = "output_norm") -> None:
+        """The embedding, the last norm, the output."""
         self.mat("token_embd", self.embd, self.vocab, self.embd**0.5)
         self.norm(norm, self.embd)
         if output:
             self.mat("output", self.embd, self.vocab)
 
-    def attention(self, p, kv_heads=None):
-        kv = kv_heads or self.kv_heads
+    def attention(self, p: str) -> None:
+        """The attention of the layer with prefix p."""
         self.norm(p + "attn_norm", self.embd)
         self.mat(p + "attn_q", self.embd, self.heads * self.head_dim, 2.0)
-        self.mat(p + "attn_k", self.embd, kv * self.head_dim, 2.0)
-        self.mat(p + "attn_v", self.embd, kv * self.head_dim)
+        self.mat(p + "attn_k", self.embd, self.kv_heads * self.head_dim, 2.0)
+        self.mat(p + "attn_v", self.embd, self.kv_heads * self.head_dim)
         self.mat(p + "attn_output", self.heads * self.head_dim, self.embd, 4.0)
 
-    def ffn(self, p):
+    def ffn(self, p: str) -> None:
+        """The feed forward part of the layer with prefix p."""
         self.norm(p + "ffn_norm", self.embd)
         self.mat(p + "ffn_gate", self.embd, self.ff)
         self.mat(p + "ffn_up", self.embd, self.ff)
         self.mat(p + "ffn_down", self.ff, self.embd)
 
-    def dense(self):
+    def dense(self) -> Gguf:
+        """A model with attention and feed forward part in each layer, as llama has them."""
         self.ends()
         for i in range(self.layers):
             self.attention(f"blk.{i}.")
@@ -176,8 +220,9 @@ class Model:
         return self.g
 
 
-def gemma3(**kw):
-    m = Model("gemma3", window=64, **kw)
+def gemma3(seed: int) -> Gguf:
+    """A norm on Q and K, one behind each part, a sliding window in every other layer."""
+    m = Model("gemma3", seed=seed, window=64)
     m.ends(output=False)
     for i in range(m.layers):
         p = f"blk.{i}."
@@ -190,9 +235,9 @@ def gemma3(**kw):
     return m.g
 
 
-def gpt_oss(**kw):
+def gpt_oss(seed: int) -> Gguf:
     """Attention sinks, a bias on each projection, a mixture of experts, a sliding window in every other layer."""
-    m = Model("gpt-oss", window=64, **kw)
+    m = Model("gpt-oss", seed=seed, window=64)
     n_exp = 4
     m.g.hp("expert_count", n_exp)
     m.g.hp("expert_used_count", 2)
@@ -220,10 +265,11 @@ def gpt_oss(**kw):
     return m.g
 
 
-def deepseek2():
+def deepseek2() -> Gguf:
     """MLA, with a dense feed forward part in each layer."""
     m = Model("deepseek2", layers=2, embd=64, heads=2, kv_heads=1, head_dim=80, ff=32)
     nope, rope, lora, v_dim = 32, 16, 64, 32
+    m.g.drop("rope.dimension_count")
     for k, v in (
         ("leading_dense_block_count", 2),
         ("attention.q_lora_rank", 32),
@@ -236,8 +282,6 @@ def deepseek2():
         ("expert_count", 2),
         ("expert_used_count", 1),
     ):
-        if k == "rope.dimension_count":
-            m.g.kvs = [kv for kv in m.g.kvs if b"rope.dimension_count" not in kv]
         m.g.hp(k, v)
     m.ends()
     for i in range(m.layers):
@@ -255,7 +299,8 @@ def deepseek2():
     return m.g
 
 
-def mamba():
+def mamba() -> Gguf:
+    """Recurrent: no attention at all."""
     m = Model("mamba", layers=2, embd=32, heads=0, kv_heads=0, head_dim=0, ff=0)
     inner, state, rank, conv = 64, 4, 4, 4
     for k, v in (("conv_kernel", conv), ("inner_size", inner), ("state_size", state), ("time_step_rank", rank)):
@@ -276,10 +321,10 @@ def mamba():
     return m.g
 
 
-def lfm2():
+def lfm2() -> Gguf:
     """Hybrid: a convolution layer, then an attention layer."""
     m = Model("lfm2", layers=2, embd=64, heads=2, kv_heads=2, head_dim=32, ff=32)
-    m.g.kvs = [kv for kv in m.g.kvs if b"head_count_kv" not in kv]
+    m.g.drop("attention.head_count_kv")
     m.g.hp("attention.head_count_kv", [0, 2])
     m.g.hp("shortconv.l_cache", 3)
     m.ends(norm="token_embd_norm")
@@ -298,9 +343,9 @@ def lfm2():
     return m.g
 
 
-SMALL = dict(layers=2, embd=64, ff=32)
+SMALL = {"layers": 2, "embd": 64, "ff": 32}
 
-MODELS = {
+MODELS: dict[str, Callable[[], Gguf]] = {
     # for equality
     "llama": lambda: Model("llama").dense(),
     "gemma3": lambda: gemma3(seed=2),
@@ -319,12 +364,14 @@ MODELS = {
 }
 
 
-def main():
+def main() -> None:
+    """Write the models that are named, or all of them."""
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     out = Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or MODELS:
+    names: Iterable[str] = sys.argv[2:] or MODELS
+    for name in names:
         MODELS[name]().write(out / f"{name}.gguf")
 
 

@@ -4,7 +4,7 @@
     run_m2.py --src TREE --build BUILD [--base-src TREE --base-build BUILD] [--rpc] [--planted] [--only GROUP,...] [--quick]
 
 TREE is a llama.cpp source tree, BUILD its CMake build with at least the target llama; --rpc needs rpc-server and a build
-with GGML_RPC=ON too. The base tree is the one without the patches.
+with GGML_RPC=ON too. The base tree is the one without the patches. build.py makes them all.
 
 groups   models   the model maker writes the same bytes twice
          base     off equals an unpatched build with the same flags, bit for bit (needs --base-build)
@@ -29,28 +29,71 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EQUAL_MODELS = ["llama", "gemma3", "gpt-oss"]
+TIMEOUT = 3600
+
+Arg = str | Path
+
+
+class Options(argparse.Namespace):
+    """The command line."""
+
+    src: Path
+    build: Path
+    base_src: Path | None
+    base_build: Path | None
+    rpc: bool
+    planted: bool
+    quick: bool
+    only: list[str]
+    verbose: bool
 
 
 class Run:
-    def __init__(self, args):
-        self.args = args
-        self.passed = self.failed = 0
+    """The models, the test program, and the count of the checks."""
 
-    def check(self, ok, what):
+    def __init__(self, args: Options, tmp: Path) -> None:
+        self.args = args
+        self.tmp = tmp
+        self.models = tmp / "models"
+        self.quick = ["--quick"] if args.quick else []
+        self.passed = self.failed = 0
+        make_models(self.models)
+        self.exe = compile_test(args.src, args.build, tmp / "m2_test")
+
+    def check(self, ok: bool, what: str) -> None:
+        """Count a check, and print it if it failed."""
         self.passed += ok
         self.failed += not ok
         if not ok or self.args.verbose:
-            print(("ok   " if ok else "FAIL ") + what, flush=True)
+            self.say(("ok   " if ok else "FAIL ") + what)
 
-    def say(self, text):
+    def say(self, text: str) -> None:
+        """Print a line at once."""
         print(text, flush=True)
 
+    def model(self, name: str) -> Path:
+        """The file of a model."""
+        return self.models / f"{name}.gguf"
 
-def compile_test(src, build, out):
+    @property
+    def equal_models(self) -> list[Path]:
+        """The files of the models for equality."""
+        return [self.model(m) for m in EQUAL_MODELS]
+
+
+def make_models(out: Path) -> None:
+    """Write the models into a folder."""
+    subprocess.run([sys.executable, str(HERE / "make_models.py"), str(out)], check=True)
+
+
+def compile_test(src: Path, build: Path, out: Path) -> Path:
+    """Build m2_test against the libraries of a build."""
     lib = build / "bin"
     cmd = [
         os.environ.get("CXX", "c++"),
@@ -73,8 +116,8 @@ def compile_test(src, build, out):
     return out
 
 
-def test(run, exe, label, *args, count=True, timeout=3600):
-    """Run m2_test and take over its checks. Returns its output lines and its exit status."""
+def execute(run: Run, exe: Path, *args: Arg) -> tuple[list[str], int]:
+    """Run m2_test. Returns its output lines and its exit status."""
     p = subprocess.run(
         [str(exe), *map(str, args)],
         stdout=subprocess.PIPE,
@@ -82,176 +125,196 @@ def test(run, exe, label, *args, count=True, timeout=3600):
         text=True,
         errors="replace",
         cwd=run.tmp,
-        timeout=timeout,
+        timeout=TIMEOUT,
     )
-    lines = p.stdout.splitlines()
-    if count:
-        passed, failed = 0, 0
-        for line in lines:
-            if line.startswith(("ok   ", "FAIL ")):
-                passed += line.startswith("ok")
-                failed += line.startswith("FAIL")
-                run.check(line.startswith("ok"), f"{label}: {line[5:]}")
-        m = re.match(r"(\d+) passed, (\d+) failed", lines[-1]) if lines else None
-        whole = (
-            m and (int(m[1]), int(m[2])) == (passed, failed) and passed + failed > 0 and p.returncode == (failed > 0)
-        )
-        run.check(
-            bool(whole),
-            f"{label}: ran to its end" + ("" if whole else f" - exit {p.returncode}: " + " | ".join(lines[-3:])),
-        )
-    return lines, p.returncode
+    return p.stdout.splitlines(), p.returncode
 
 
-def group_models(run):
+def test(run: Run, label: str, *args: Arg) -> None:
+    """Run m2_test and take over its checks; one more is that its own count agrees with its lines."""
+    lines, rc = execute(run, run.exe, *args)
+    passed, failed = 0, 0
+    for line in lines:
+        if line.startswith(("ok   ", "FAIL ")):
+            ok = line.startswith("ok")
+            passed += ok
+            failed += not ok
+            run.check(ok, f"{label}: {line[5:]}")
+    m = re.match(r"(\d+) passed, (\d+) failed", lines[-1]) if lines else None
+    counted = m is not None and (int(m[1]), int(m[2])) == (passed, failed)
+    whole = counted and passed + failed > 0 and rc == (failed > 0)
+    run.check(whole, f"{label}: ran to its end" + ("" if whole else f" - exit {rc}: " + " | ".join(lines[-3:])))
+
+
+def group_models(run: Run) -> None:
+    """The model maker writes the same bytes twice."""
     again = run.tmp / "models-again"
-    subprocess.run([sys.executable, str(HERE / "make_models.py"), str(again)], check=True)
+    make_models(again)
     for f in sorted(run.models.iterdir()):
-        run.check(
-            f.read_bytes() == (again / f.name).read_bytes(), f"models: {f.name} has the same bytes when made again"
-        )
+        same = f.read_bytes() == (again / f.name).read_bytes()
+        run.check(same, f"models: {f.name} has the same bytes when made again")
     shutil.rmtree(again)
 
 
-def group_base(run):
-    if not run.args.base_build:
-        run.say("skip base: no --base-build")
+def group_base(run: Run) -> None:
+    """Off equals an unpatched build."""
+    if not run.args.base_build or not run.args.base_src:
+        run.say("skip base: no --base-src and --base-build")
         return
     base_exe = compile_test(run.args.base_src, run.args.base_build, run.tmp / "m2_test_base")
-    models = [run.models / f"{m}.gguf" for m in EQUAL_MODELS]
-    want, rc0 = test(run, base_exe, "base", *run.quick, "digest", *models, count=False)
-    got, rc1 = test(run, run.exe, "base", *run.quick, "digest", *models, count=False)
-    run.check(
-        rc0 == 0 and rc1 == 0 and len(want) == len(got) and len(want) > 10,
-        f"base: both builds ran ({len(want)} and {len(got)} lines)",
-    )
-    for a, b in zip(want, got):
+    want, rc0 = execute(run, base_exe, *run.quick, "digest", *run.equal_models)
+    got, rc1 = execute(run, run.exe, *run.quick, "digest", *run.equal_models)
+    ran = rc0 == 0 and rc1 == 0 and len(want) == len(got) and len(want) > 10
+    run.check(ran, f"base: both builds ran ({len(want)} and {len(got)} lines)")
+    for a, b in zip(want, got, strict=False):
         run.check(a == b, f"base: {a}" if a == b else f"base: {a}\n  got: {b}")
 
 
-def group_equal(run):
-    for m in EQUAL_MODELS:
-        test(run, run.exe, "equal", *run.quick, "equal", run.models / f"{m}.gguf")
+def group_equal(run: Run) -> None:
+    """A split equals off."""
+    for m in run.equal_models:
+        test(run, "equal", *run.quick, "equal", m)
 
 
-def group_streams(run):
-    models = [run.models / f"{m}.gguf" for m in EQUAL_MODELS]
-    test(run, run.exe, "streams", "streams", *models)
-    test(run, run.exe, "auto", "auto", *models)
-    test(run, run.exe, "long", "long", models[0])
+def group_streams(run: Run) -> None:
+    """Many streams, automatic flash attention, a state of several batches."""
+    models = run.equal_models
+    test(run, "streams", "streams", *models)
+    test(run, "auto", "auto", *models)
+    test(run, "long", "long", models[0])
 
 
-def group_dir(name):
-    return lambda run: test(run, run.exe, name, name, run.models)
+def group_refuse(run: Run) -> None:
+    """Refusals, and models without anything to split."""
+    test(run, "refuse", "refuse", run.models)
 
 
-class RpcServer:
-    def __init__(self, build, log):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-        self.log = open(log, "w")
-        self.p = subprocess.Popen(
-            [str(build / "bin" / "rpc-server"), "-H", "127.0.0.1", "-p", str(self.port), "-t", "1", "-d", "CPU"],
-            stdout=self.log,
-            stderr=subprocess.STDOUT,
-        )
+def group_heads(run: Run) -> None:
+    """Ties of fraction x KV heads."""
+    test(run, "heads", "heads", run.models)
 
-    def __enter__(self):
-        for _ in range(100):
-            if self.p.poll() is not None:
-                raise RuntimeError("rpc-server ended: " + Path(self.log.name).read_text()[-500:])
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return self
-            except OSError:
-                time.sleep(0.1)
-        raise RuntimeError("rpc-server does not answer")
 
-    def __exit__(self, *a):
-        self.p.terminate()
+def group_blocks(run: Run) -> None:
+    """Block sizes that do not divide a head."""
+    test(run, "blocks", "blocks", run.models)
+
+
+@contextmanager
+def rpc_server(build: Path, log: Path) -> Iterator[list[str]]:
+    """An rpc-server on a free port of loopback; gives the options of m2_test for it."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = int(s.getsockname()[1])
+    cmd = [str(build / "bin" / "rpc-server"), "-H", "127.0.0.1", "-p", str(port), "-t", "1", "-d", "CPU"]
+    with log.open("w") as out:
+        p = subprocess.Popen(cmd, stdout=out, stderr=subprocess.STDOUT)
         try:
-            self.p.wait(10)
-        except subprocess.TimeoutExpired:
-            self.p.kill()
-            self.p.wait()
-        self.log.close()
+            wait_for(p, port, log)
+            yield ["--rpc", f"127.0.0.1:{port}"]
+        finally:
+            p.terminate()
+            try:
+                p.wait(10)
+            except subprocess.TimeoutExpired:
+                p.kill()
+                p.wait()
 
 
-def group_rpc(run):
+def wait_for(p: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    """Wait until the server answers."""
+    for _ in range(100):
+        if p.poll() is not None:
+            raise RuntimeError("rpc-server ended: " + log.read_text()[-500:])
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("rpc-server does not answer")
+
+
+def group_rpc(run: Run) -> None:
+    """Placement and equality through an RPC device."""
     if not run.args.rpc:
         return
-    with RpcServer(run.args.build, run.tmp / "rpc.log") as srv:
-        opt = ["--rpc", f"127.0.0.1:{srv.port}"]
-        models = [run.models / f"{m}.gguf" for m in EQUAL_MODELS]
+    models = run.equal_models
+    with rpc_server(run.args.build, run.tmp / "rpc.log") as opt:
         for m in models:
-            test(run, run.exe, "rpc place", *opt, "place", m)
+            test(run, "rpc place", *opt, "place", m)
         for m in models:
-            test(run, run.exe, "rpc equal", *opt, *run.quick, "equal", m)
-        test(run, run.exe, "rpc half offloaded", *opt, "--ngl", "2", "--quick", "equal", models[0])
-        test(run, run.exe, "rpc streams", *opt, "streams", *models)
-        test(run, run.exe, "rpc auto", *opt, "auto", *models)
-        test(run, run.exe, "rpc long", *opt, "long", models[0])
-        test(run, run.exe, "rpc refuse", *opt, "refuse", run.models)
+            test(run, "rpc equal", *opt, *run.quick, "equal", m)
+        test(run, "rpc half offloaded", *opt, "--ngl", "2", "--quick", "equal", models[0])
+        test(run, "rpc streams", *opt, "streams", *models)
+        test(run, "rpc auto", *opt, "auto", *models)
+        test(run, "rpc long", *opt, "long", models[0])
+        test(run, "rpc refuse", *opt, "refuse", run.models)
 
 
-def ninja(build):
-    subprocess.run(
-        ["ninja", "-C", str(build), f"-j{os.environ.get('JOBS', '2')}", "llama"], check=True, stdout=subprocess.DEVNULL
-    )
+def rebuild(build: Path) -> None:
+    """Build the library again."""
+    jobs = os.environ.get("JOBS", "2")
+    cmd = ["cmake", "--build", str(build), "--parallel", jobs, "--target", "llama"]
+    subprocess.run(cmd, check=True, stdout=subprocess.DEVNULL)
 
 
-def group_planted(run):
+def group_planted(run: Run) -> None:
+    """Planted bugs turn the tests red."""
     if not run.args.planted:
         return
-    root = run.args.src.parent
     patches = sorted((HERE / "planted").glob("*.patch"))
     run.check(len(patches) >= 3, f"planted: {len(patches)} bugs")
     for patch in patches:
-        text = patch.read_text()
-        want = re.search(r"^Expect: (.*)$", text, re.M)[1]
-        placement = re.search(r"^Run: place$", text, re.M)
-        if placement and not run.args.rpc:
-            run.say(f"skip planted {patch.stem}: no --rpc")
-            continue
-        apply = ["patch", "-p1", "-F0", "-s", "-d", str(root), "-i", str(patch)]
-        subprocess.run(apply, check=True)
-        try:
-            ninja(run.args.build)
-            if placement:
-                with RpcServer(run.args.build, run.tmp / "rpc.log") as srv:
-                    opt = ["--rpc", f"127.0.0.1:{srv.port}"]
-                    lines, rc = test(run, run.exe, patch.stem, *opt, "place", run.models / "llama.gguf", count=False)
-            else:
-                lines, rc = test(run, run.exe, patch.stem, "--quick", "equal", run.models / "llama.gguf", count=False)
-        finally:
-            subprocess.run([*apply, "-R"], check=True)
-        red = [line for line in lines if line.startswith("FAIL ")]
-        hit = [line for line in red if re.search(want, line)]
-        run.check(
-            rc != 0 and bool(hit),
-            f"planted: {patch.stem} turns {len(red)} checks red"
-            + (f", e.g. {hit[0][5:]}" if hit else f", none of them with {want!r}"),
-        )
-    ninja(run.args.build)
-    lines, rc = test(run, run.exe, "planted", "--quick", "equal", run.models / "llama.gguf", count=False)
+        plant(run, patch)
+    rebuild(run.args.build)
+    _, rc = execute(run, run.exe, "--quick", "equal", run.model("llama"))
     run.check(rc == 0, "planted: green again without the bugs")
 
 
-GROUPS = {
+def plant(run: Run, patch: Path) -> None:
+    """One bug: apply, build, expect red, take it back."""
+    text = patch.read_text()
+    expect = re.search(r"^Expect: (.*)$", text, re.M)
+    if not expect:
+        raise ValueError(f"{patch} has no line 'Expect:'")
+    placement = re.search(r"^Run: place$", text, re.M)
+    if placement and not run.args.rpc:
+        run.say(f"skip planted {patch.stem}: no --rpc")
+        return
+    apply = ["patch", "-p1", "-F0", "-s", "-d", str(run.args.src.parent), "-i", str(patch)]
+    subprocess.run(apply, check=True)
+    try:
+        rebuild(run.args.build)
+        if placement:
+            with rpc_server(run.args.build, run.tmp / "rpc.log") as opt:
+                lines, rc = execute(run, run.exe, *opt, "place", run.model("llama"))
+        else:
+            lines, rc = execute(run, run.exe, "--quick", "equal", run.model("llama"))
+    finally:
+        subprocess.run([*apply, "-R"], check=True)
+    red = [line for line in lines if line.startswith("FAIL ")]
+    hit = [line for line in red if re.search(expect[1], line)]
+    run.check(
+        rc != 0 and bool(hit),
+        f"planted: {patch.stem} turns {len(red)} checks red"
+        + (f", e.g. {hit[0][5:]}" if hit else f", none of them with {expect[1]!r}"),
+    )
+
+
+GROUPS: dict[str, Callable[[Run], None]] = {
     "models": group_models,
     "base": group_base,
     "equal": group_equal,
     "streams": group_streams,
-    "refuse": group_dir("refuse"),
-    "heads": group_dir("heads"),
-    "blocks": group_dir("blocks"),
+    "refuse": group_refuse,
+    "heads": group_heads,
+    "blocks": group_blocks,
     "rpc": group_rpc,
     "planted": group_planted,
 }
 
 
-def main():
+def options() -> Options:
+    """Read the command line."""
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--src", type=lambda p: Path(p).resolve(), required=True)
     ap.add_argument("--build", type=lambda p: Path(p).resolve(), required=True)
@@ -262,25 +325,24 @@ def main():
     ap.add_argument("--quick", action="store_true")
     ap.add_argument("--only", type=lambda s: s.split(","), default=list(GROUPS))
     ap.add_argument("-v", "--verbose", action="store_true")
-    args = ap.parse_args()
+    args = ap.parse_args(namespace=Options())
     unknown = set(args.only) - set(GROUPS)
     if unknown:
         ap.error("unknown group: " + ", ".join(sorted(unknown)))
+    return args
 
-    run = Run(args)
-    run.quick = ["--quick"] if args.quick else []
+
+def main() -> None:
+    """Run the groups that were asked for."""
+    args = options()
     with tempfile.TemporaryDirectory(prefix="m2-") as tmp:
-        run.tmp = Path(tmp)
-        run.models = run.tmp / "models"
-        subprocess.run([sys.executable, str(HERE / "make_models.py"), str(run.models)], check=True)
-        run.exe = compile_test(args.src, args.build, run.tmp / "m2_test")
+        run = Run(args, Path(tmp))
         for name, group in GROUPS.items():
             if name in args.only:
                 before, t0 = (run.passed, run.failed), time.time()
                 group(run)
-                run.say(
-                    f"{name}: {run.passed - before[0]} passed, {run.failed - before[1]} failed, {time.time() - t0:.0f} s"
-                )
+                passed, failed = run.passed - before[0], run.failed - before[1]
+                run.say(f"{name}: {passed} passed, {failed} failed, {time.time() - t0:.0f} s")
     print(f"{run.passed} passed, {run.failed} failed")
     sys.exit(run.failed != 0)
 

@@ -79,6 +79,18 @@ HEADS = [
         "A B <a@example.invalid> 0",
     ),
     Head(
+        b"From: A B\nDate: Wed, 11 Feb 2015\nSubject: Half a date\n\nwhy\n---\n",
+        "Half a date",
+        "why",
+        "A B <patches@opencoti.invalid> 1423612800",
+    ),
+    Head(
+        b"From: a@example.invalid\nDate: last week\nSubject: No date\n\nwhy\n---\n",
+        "No date",
+        "why",
+        "a@example.invalid <a@example.invalid> 0",
+    ),
+    Head(
         b"Origin: https://example.invalid/x\nFrom 0123456789012345678901234567890123456789 Mon Sep 17 00:00:00 2001\n"
         b"From: A B <a@example.invalid>\nSubject: Put on top\n\nwhy\n---\n a | 2 +-\n\n",
         "Put on top",
