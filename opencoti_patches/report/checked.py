@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +30,6 @@ _NEXT = {
     "zero-context": "opencoti-patches regen {short}",
     "offset": "opencoti-patches regen {short}",
     "already-applied": "opencoti-patches show {short}; if all of it is in the base, take it out of the series",
-    "wrong-strip": "give the strip level in the series file: '{name} -pN'",
     "binary": "make the patch again with 'git diff --binary'",
     "unsafe-path": "do not apply it; ask where it came from",
     "empty": "take it out of the series",
@@ -47,10 +47,22 @@ def advice(verdict: Verdict, before: PatchName | None) -> str:
     """The command to run next for a patch that is not clean."""
     if verdict.blocked_by:
         return f"mend {verdict.blocked_by[0]} first, then check again"
+    if verdict.cause == "wrong-strip":
+        return _strip_advice(verdict)
     template = _NEXT.get(verdict.cause or "", _EDIT)
     return template.format(
         name=verdict.name, short=short(verdict.name), before=f"--to {short(before)} " if before else ""
     )
+
+
+def _strip_advice(verdict: Verdict) -> str:
+    """The level that fits, or the folder that the paths lack, where the diagnosis found it."""
+    words = " ".join(p.message for p in verdict.problems)
+    if m := re.search(r"with (-p\d+) instead", words):
+        return f"write '{verdict.name} {m[1]}' in the series file"
+    if m := re.search(r"its paths lack '(.+?)/?'", words):
+        return f"take it out of the series, then opencoti-patches import --directory {m[1]} {verdict.name}"
+    return f"give the strip level in the series file: '{verdict.name} -pN'"
 
 
 def report(
@@ -79,7 +91,9 @@ def report(
         if v.status != "clean":
             hints[v.name] = advice(v, before)
             findings += _findings(v, where, hints[v.name], no_offset)
-        if v.status != "clean" or verbose:
+        elif v.problems:
+            findings += _findings(v, where, "", no_offset)
+        if v.status != "clean" or v.problems or verbose:
             text += _block(v, hints.get(v.name, ""), verbose)
         before = v.name
     for line in stale:

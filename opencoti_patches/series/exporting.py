@@ -10,7 +10,7 @@ from opencoti_patches.core.model import Series, decode, encode
 from opencoti_patches.doors import fs
 from opencoti_patches.series.header import read_header
 from opencoti_patches.series.numbering import slug
-from opencoti_patches.series.order import SERIES_FILE, read_lines
+from opencoti_patches.series.order import SERIES_FILE, kept_lines, read_lines
 from opencoti_patches.series.parse import parse
 from opencoti_patches.series.placing import line_of
 
@@ -34,7 +34,7 @@ def _lines(series: Series, whole: Series) -> list[str]:
     entries = {e.name: e for e in series.entries}
     last = series.entries[-1].name if series.entries else None
     lines = []
-    for raw, line in zip(text.splitlines(keepends=True), read_lines(text), strict=True):
+    for raw, line in zip(kept_lines(text), read_lines(text), strict=True):
         entry = next((e for n, e in entries.items() if n == line.name), None)
         if entry and line.strip is None and entry.strip != _QUILT:
             raw = raw.replace(line.name, f"{line.name} -p{entry.strip}", 1)

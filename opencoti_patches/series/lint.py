@@ -51,7 +51,7 @@ def read(folder: Path, strip: int, where: Path) -> Reading:
     lines: dict[str, int] = {}
     troubles: list[Finding] = []
     off: set[str] = set()
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(order.kept_lines(text), 1):
         found = _series_line(folder, raw, strip, lines)
         if isinstance(found, Entry):
             entries.append(found)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 from opencoti_patches.core.errors import UsageError
@@ -31,7 +32,7 @@ class Line:
 def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
     """quilt's series format: ``NAME [-pN|-pab] [-R] [# comment]``, ``#`` comments, blank lines."""
     lines = []
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate((line.rstrip("\r\n") for line in kept_lines(text)), 1):
         body = re.sub(r"(^|\s)#.*", "", raw).strip()
         if not body:
             lines.append(Line(raw))
@@ -53,6 +54,11 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
                 )
         lines.append(Line(raw, name, strip, reverse))
     return lines
+
+
+def kept_lines(text: str) -> list[str]:
+    """Lines with their ends, parted at ``\\n`` alone: a name may hold what Python takes for a line end."""
+    return StringIO(text).readlines()
 
 
 def load(folder: Path, strip: int = 1) -> Series:
@@ -178,7 +184,7 @@ def find(series: Series, wanted: str) -> PatchName:
 def with_inserted(text: str, name: str, after: str | None) -> str:
     """A series file's text with ``name`` put behind ``after`` (at the end for None). Every other
     byte of it stays."""
-    lines = text.splitlines(keepends=True)
+    lines = kept_lines(text)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     at = len(lines)
@@ -189,7 +195,7 @@ def with_inserted(text: str, name: str, after: str | None) -> str:
 
 def with_renamed(text: str, names: dict[str, str]) -> str:
     """A series file's text with patches renamed; options and comments of their lines stay."""
-    lines = text.splitlines(keepends=True)
+    lines = kept_lines(text)
     for i, line in enumerate(read_lines(text)):
         if line.name in names:
             lines[i] = lines[i].replace(line.name, names[line.name], 1)
@@ -198,7 +204,7 @@ def with_renamed(text: str, names: dict[str, str]) -> str:
 
 def without(text: str, name: str, instead: str = "") -> str:
     """A series file's text without the line of ``name``, or with another line ``instead``."""
-    lines = text.splitlines(keepends=True)
+    lines = kept_lines(text)
     put = f"{instead}\n" if instead else ""
     return "".join(raw if line.name != name else put for raw, line in zip(lines, read_lines(text), strict=True))
 

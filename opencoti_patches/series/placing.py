@@ -9,7 +9,15 @@ from pathlib import Path
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, encode, printable
 from opencoti_patches.doors import fs
-from opencoti_patches.series.order import SERIES_FILE, SUFFIXES, numeric_order, quoted_name, read_lines, with_renamed
+from opencoti_patches.series.order import (
+    SERIES_FILE,
+    SUFFIXES,
+    kept_lines,
+    numeric_order,
+    quoted_name,
+    read_lines,
+    with_renamed,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +103,7 @@ def _text(series: Series, renamed: Mapping[str, str]) -> str:
 
 def _inserted(text: str, rows: Sequence[str], old: Sequence[Entry], at: int, after: PatchName | None) -> str:
     """The text with these rows behind the line of patch ``at``, every other byte of it as it was."""
-    lines = text.splitlines(keepends=True)
+    lines = kept_lines(text)
     if lines and lines[-1] == lines[-1].rstrip("\r\n"):
         lines[-1] += "\n"
     where = len(lines)
