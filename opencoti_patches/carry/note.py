@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import PatchName
 from opencoti_patches.series.order import number_of
 
@@ -19,6 +20,8 @@ def today() -> str:
 
 def note(project: str, before: PatchName | None, reasons: Sequence[str], *, adapted: bool, tag: str = "") -> str:
     """``NAME note (DATE[, TAG]): hunk regenerated via snapshot-diff against the post-NNNN bootstrap; …``"""
+    if not all(c.isprintable() for c in project + tag):
+        raise UsageError("bad-note", "a note takes one line of printable text", "give --note a word, such as an issue")
     when = today() + (f", {tag}" if tag else "")
     content = "Content adapted." if adapted else "Content unchanged."
     why = "; ".join(dict.fromkeys(reasons)) or "it no longer applied"
