@@ -8,7 +8,8 @@ they are read. An archive is a stranger's file, so what could reach outside its 
   disguise (``git~1``, ignorable characters) refused;
 - a symlink whose target leaves the tree, directly or through other symlinks;
 - a device or pipe; a hard link to what the archive does not hold; two members of one path, a member
-  below a file or symlink; more than ``MAX_MEMBER`` or ``MAX_TOTAL`` bytes.
+  below a file or symlink; more than ``MAX_MEMBER`` or ``MAX_TOTAL`` bytes;
+- a path that could never be written (``limits``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
+from opencoti_patches.base.limits import IGNORABLE, refusal
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import CouldNot, UsageError
@@ -39,7 +41,6 @@ MAX_MEMBERS = 2_000_000
 _CHUNK = 1 << 18
 
 # Names that Windows and macOS file systems take for .git.
-_IGNORABLE = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _NTFS_GIT = re.compile(r"(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE | re.DOTALL)
 
 
@@ -82,7 +83,7 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
 
 
 def obtain(source: Source, store: Store, *, progress: Progress) -> tuple[Path, str]:
-    """The verified file and its sha256; a download is kept in the store by its sum."""
+    """The verified file and its sha256; a download is kept in the store by its sum, for its URL alone."""
     if source.path:
         file = Path(source.path)
         if not file.is_file():
@@ -98,22 +99,22 @@ def obtain(source: Source, store: Store, *, progress: Progress) -> tuple[Path, s
                 "if the file was meant to change, put the new sum into opencoti.toml; otherwise do not trust it",
             )
         return file, got
-    if source.sha256 and (kept := store.downloads / source.sha256).is_file():
+    if source.sha256 and (kept := store.kept(source.sha256, source.origin)):
         return kept, source.sha256
     return keep(store, source, lambda to: net.download(source.url, to, sha256=source.sha256, progress=progress))
 
 
 def keep(store: Store, source: Source, download: Callable[[Path], str]) -> tuple[Path, str]:
-    """Run a download to where the store keeps it: under its sum, known beforehand or not."""
+    """Run a download to where the store keeps it: under its sum, known beforehand or not, with a note of
+    what it was fetched as. What a killed one left is carried on for that alone."""
     import hashlib
 
-    if source.sha256:
-        target = store.downloads / source.sha256
-        return target, download(target)
-    arriving = store.downloads / f"unpinned-{hashlib.sha256(source.key().encode()).hexdigest()[:16]}"
+    its = hashlib.sha256(encode(source.origin)).hexdigest()[:16]
+    arriving = store.downloads / f"{source.sha256 or 'unpinned'}-{its}"
     got = download(arriving)
     with fs.disk_errors(f"keep the download in {store.downloads}"):
         arriving.replace(store.downloads / got)
+    store.note_origin(got, source.origin)
     return store.downloads / got, got
 
 
@@ -167,6 +168,8 @@ def choose(members: Sequence[Member], subdir: str, label: str, *, always_strip: 
 
 
 def _parts(name: str, label: str) -> list[str]:
+    if why := refusal(name):
+        raise _unsafe(label, why)
     if name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise _unsafe(label, f"the name {printable(name)} leaves the tree")
     return [p for p in name.split("/") if p not in ("", ".")]
@@ -199,7 +202,7 @@ def _checked(found: list[Member], label: str) -> list[Member]:
     folders: set[str] = set()
     for m in found:
         for part in m.path.split("/"):
-            if part != ".git" and _NTFS_GIT.fullmatch(_IGNORABLE.sub("", part)):
+            if part != ".git" and _NTFS_GIT.fullmatch(IGNORABLE.sub("", part)):
                 raise _unsafe(label, f"{printable(m.path)} is .git in disguise")
         parents = m.path.split("/")
         folders.update("/".join(parents[:i]) for i in range(1, len(parents)))
@@ -208,6 +211,8 @@ def _checked(found: list[Member], label: str) -> list[Member]:
             continue
         if m.kind == "special":
             raise _unsafe(label, f"{printable(m.path)} is a device or a pipe")
+        if why := refusal(m.path, link=m.kind == "symlink"):
+            raise _unsafe(label, why)
         if m.path in contents:
             raise _unsafe(label, f"it holds {printable(m.path)} twice")
         contents[m.path] = m

@@ -4,6 +4,7 @@ nothing but time."""
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator
 from functools import cached_property
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
 class Store:
     """Folders and files of one store. Constructing it touches nothing."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, project: Path | None = None) -> None:
         self.root = root
+        self.project = (project or root.parent).absolute()
+        # what belongs to one project, where several share the store
+        self.own = root / "projects" / hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
         self.objects = root / "objects.git"
         self.downloads = root / "downloads"  # one file a sha256
         self.bases = root / "bases"  # what a source's contents are, by its key
@@ -29,7 +33,8 @@ class Store:
         self.trees = root / "trees"  # state of working trees, by folder
         self.saved = root / "saved"  # local edits that --force put aside
         self.scratch = root / "scratch"
-        self.journal = root / "journal.json"
+        self.journal = self.own / "journal.json"
+        self.session = self.own / "session"
 
     @cached_property
     def repo(self) -> Repository:
@@ -42,7 +47,7 @@ class Store:
     def of(cls, project: Path) -> Store:
         """The project's store; ``OPENCOTI_STORE`` moves it (worktrees, CI caches)."""
         moved = os.environ.get("OPENCOTI_STORE")
-        return cls(Path(moved).expanduser().resolve() if moved else project.absolute() / ".opencoti")
+        return cls(Path(moved).expanduser().resolve() if moved else project.absolute() / ".opencoti", project)
 
     def open(self) -> Store:
         """Make it usable: the folder, its own ignore entry, the repository."""
@@ -57,7 +62,7 @@ class Store:
         """Be the one writer. What a killed writer left is finished or swept first."""
         self.open()
         with fs.lock(self.root / "lock", command):
-            fs.recover(self.journal)
+            fs.recover(self.journal, (self.project, *folders))
             for folder in folders:
                 fs.sweep(folder)
             yield

@@ -7,25 +7,23 @@ rest goes on without it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import guards, note, over
-from opencoti_patches.carry.align import Alignment, regions_of
+from opencoti_patches.carry import confirm, guards, note, over
 from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.model import HunkHow, Marked, Row
 from opencoti_patches.carry.regen import starts
-from opencoti_patches.core.model import Entry, Hunk, IndexEntry, PatchName, Problem, Series, TreeId, printable
+from opencoti_patches.core.model import Entry, Hunk, IndexEntry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.listing import Listing
-from opencoti_patches.plan.moved import moved_warnings
-from opencoti_patches.plan.replay import Replay, lines_of, put
+from opencoti_patches.plan.replay import Replay, put
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.header import with_note
 from opencoti_patches.series.order import entry_of
@@ -145,7 +143,7 @@ class _Walk:
         self.failed: list[tuple[Entry, Parsed]] = []
         self.conflict: First | None = None
         self.skipped: frozenset[PatchName] = frozenset()
-        self._before: dict[str, IndexEntry] = {}  # the state that the run being looked at began from
+        self.old_listing = Listing.of(old_base, store.listings)
 
     @cached_property
     def old(self) -> _Old:
@@ -180,19 +178,48 @@ class _Walk:
             if e.name in stops:
                 break
             run.append(e)
-        self._before = before = dict(self.scratch.state())
+        before = dict(self.scratch.state())
         landings, errors = self.scratch.take(run)
-        patches = [(self.parsed[e.name], landed) for e, landed in zip(run, landings, strict=False)]
-        doubts = moved_warnings(patches, before, self.store.repo) if any(landings) else [()] * len(patches)
-        for e, landed, doubt in zip(run, landings, doubts, strict=False):
-            self.rows.append(self._taken(e, landed, doubt))
+        taken = list(zip(run, landings, strict=False))
+        now = Replay(self._reader(before), {p for e, _ in taken for p in touched([self.parsed[e.name]])})
+        for e, landed in taken:
+            self.rows.append(self._taken(e, landed, self._doubts(e, landed, now)))
+            now.apply(self.parsed[e.name], {(w.file, w.hunk): w.offset for w in landed})
         if errors is not None:
             self.rows.append(self._refused(run[len(landings)], errors))
 
-    def _taken(self, entry: Entry, landed: tuple[Landing, ...], doubts: Sequence[Problem]) -> Row:
-        if not landed:
+    def _reader(self, state: Mapping[str, IndexEntry]) -> Callable[[str], bytes | None]:
+        def read(path: str) -> bytes | None:
+            held = state.get(path)
+            if held is None or held[0] in ("120000", "160000"):
+                return None
+            return self.store.repo.blobs([held[1]])[held[1]]
+
+        return read
+
+    def _doubts(self, entry: Entry, landed: Sequence[Landing], now: Replay) -> list[str]:
+        """What upstream's diff does not confirm of a patch that git took."""
+        found: list[str] = []
+        for number, f in enumerate(self.parsed[entry.name].files):
+            offsets = {w.hunk: w.offset for w in landed if w.file == number}
+            same = f.old and self.old_listing.get(f.old) == self.scratch.listing.get(f.old)
+            if f.operation != "modify" or not f.old or (same and not offsets) or entry.reverse:
+                continue
+            self.old.goto(entry)
+            exact, before, after = self.old.exact(entry), self.old.replay.lines(f.old), now.lines(f.old)
+            if exact is not None and before is not None and after is not None and before != after:
+                found += confirm.doubts(f, exact.files[number], offsets, before, after, self._diff)
+        return found
+
+    def _diff(self, a: bytes, b: bytes) -> bytes:
+        return self.store.repo.diff_contents(a, b, self.folder)
+
+    def _taken(self, entry: Entry, landed: tuple[Landing, ...], doubts: Sequence[str]) -> Row:
+        if not landed and not doubts:
             return Row(name=entry.name, status="kept")
         parsed = self.parsed[entry.name]
+        if not landed:
+            return Row(name=entry.name, status="adapted", reason="; ".join(doubts), raw=entry.raw)
         raw = renumbered(entry.raw, parse(entry.raw, entry.strip), starts(parsed, landed, entry.reverse))
         offsets = sorted({w.offset for w in landed})
         far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
@@ -201,40 +228,9 @@ class _Walk:
             for w in landed
         )
         if doubts:
-            doubts = [d for d in doubts if not self._confirmed(entry, d, landed)]
-        if doubts:
-            why = "; ".join(f"{d.file}, hunk {d.hunk}: {d.message}" for d in doubts)
+            why = "; ".join(doubts)
             return Row(name=entry.name, status="adapted", reason=f"moved ({far}), and {why}", hunks=hows, raw=raw)
         return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
-
-    def _confirmed(self, entry: Entry, doubt: Problem, landed: Sequence[Landing]) -> bool:
-        """Whether a hunk that landed in a doubtful place landed where upstream's diff says that its lines
-        are now."""
-        self.old.goto(entry)
-        exact = self.old.exact(entry)
-        where = next(
-            (
-                w
-                for w in landed
-                if w.hunk == doubt.hunk and printable(self.parsed[entry.name].files[w.file].path) == doubt.file
-            ),
-            None,
-        )
-        if exact is None or where is None or entry.reverse:
-            return False
-        f = exact.files[where.file]
-        hunk = f.hunks[where.hunk - 1]
-        before = self.old.replay.lines(f.old or "")
-        now = self._before.get(f.old or "")
-        if before is None or now is None:
-            return False
-        content = self.store.repo.blobs([now[1]])[now[1]]
-        old = b"".join(before)
-        alignment = Alignment(
-            before, lines_of(content), regions_of(self.store.repo.diff_contents(old, content, self.folder))
-        )
-        grown = sum(h.new_count - h.old_count for h in f.hunks[: where.hunk - 1])
-        return alignment.now(hunk.old_start - 1) == where.line - 1 - grown
 
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
         staged = self._staged(entry, raw)
@@ -291,25 +287,28 @@ class _Walk:
         """The patch's files as git merges them, markers where it cannot."""
         self.old.goto(entry)
         exact = self.old.exact(entry) or self.parsed[entry.name]
-        files: dict[str, bytes | None] = {}
+        files: dict[str, tuple[str, bytes] | None] = {}
         conflicts: list[str] = []
         sides = self._sides()
         for f in exact.files:
-            before = list(sides.old(f.old) or []) if f.old else []
-            after = list(before)
-            whole = all(put(after, h, 0) for h in f.hunks) and not f.binary
-            now = sides.now(f.old) if f.old else sides.now(f.new or "")
             path = f.new or f.old or ""
-            if f.operation == "delete":
-                files[path] = None
-                continue
-            if not whole:
+            before = list(sides.old(f.old) or []) if f.old else []
+            now = sides.now(f.old) if f.old else sides.now(f.new or "")
+            after = list(before)
+            if f.binary or not all(put(after, h, 0) for h in f.hunks):
                 conflicts.append(path)
+                continue
+            if f.operation == "delete":
+                if now is None or now == b"".join(before):
+                    files[path] = None
+                else:  # upstream changed what the patch deletes
+                    conflicts.append(path)
                 continue
             text, clean = self.store.repo.merge_file(
                 now or b"", b"".join(before), b"".join(after), entry.name, self.folder
             )
-            files[path] = text
+            held = sides.state.get(f.old or path)
+            files[path] = (f.new_mode or (held[0] if held else "100644"), text)
             if f.operation == "rename" and f.old and f.old != path:
                 files[f.old] = None
             if not clean or (now is None and f.old):
@@ -329,7 +328,7 @@ class _Walk:
             old=self.old.replay.lines,
             now=now,
             state=state,
-            diff=lambda a, b: self.store.repo.diff_contents(a, b, self.folder),
+            diff=self._diff,
             renamed=lambda p: self.renames.get(p),
         )
 

@@ -36,8 +36,8 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Marked:
-    """A patch in conflict for a person: the files as git merges them (None: deleted), and those of them
-    that hold markers or need a look."""
+    """A patch in conflict for a person: the files as git merges them, mode and content (None: deleted), and
+    those of them that hold markers or need a look."""
 
-    files: Mapping[str, bytes | None]
+    files: Mapping[str, tuple[str, bytes] | None]
     conflicts: tuple[str, ...]

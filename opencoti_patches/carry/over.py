@@ -149,6 +149,7 @@ class _Carry:
         new = lines_of(now)
         before = b"".join(old)
         alignment = Alignment(old, new, regions_of(self.sides.diff(before, now)) if before != now else [])
+        self.live += f.operation in ("rename", "copy", "delete") or bool(f.new_mode and f.old_mode != f.new_mode)
         self.before |= set(_NAME.findall(before))
         self.after |= set(_NAME.findall(now))
         result = threeway.bring(f, alignment, Follower(alignment))

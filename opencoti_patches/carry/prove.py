@@ -59,7 +59,7 @@ def _staged(entry: Entry, raw: bytes, folder: Path, number: int) -> Entry:
     fs.write(path, raw, sync=False)
     fresh = entry_of(folder, entry.name, raw, strip=entry.strip, reverse=entry.reverse)
     st = path.stat()
-    return replace(fresh, path=path, stamp=(st.st_mtime_ns, st.st_size))
+    return replace(fresh, path=path, stamp=(st.st_mtime_ns, st.st_size, st.st_ctime_ns, st.st_ino))
 
 
 def _one_by_one(

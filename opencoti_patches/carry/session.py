@@ -6,6 +6,7 @@ can be taken up after a crash or on another day; nothing in the project changes 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from collections.abc import Mapping
@@ -14,8 +15,9 @@ from pathlib import Path
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.model import Marked
+from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import Refused, UsageError
-from opencoti_patches.core.model import PatchName, TreeId, printable
+from opencoti_patches.core.model import PatchName, Series, TreeId, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.tree.worktree import At, WorkTree
 
@@ -29,16 +31,19 @@ class Session:
 
     value: str
     source: int
+    pinned: str = ""  # the commit that ``value`` meant when it began, for a git source
+    project: str = ""  # a digest of the configuration and the patches as they were then
     tag: str = ""
     waits_for: str = ""
     before: str = ""
     resolved: tuple[PatchName, ...] = ()
     skipped: tuple[PatchName, ...] = ()
-    files: tuple[str, ...] = field(default=())  # with markers in them
+    files: tuple[str, ...] = field(default=())  # that want a person
+    made: tuple[str, ...] = field(default=())  # all files that the patch leaves, ignored ones too
 
 
 def _home(store: Store) -> Path:
-    return store.root / "session"
+    return store.session
 
 
 def worktree(store: Store) -> Path:
@@ -51,7 +56,7 @@ def load(store: Store) -> Session | None:
     doc = fs.read_json(_home(store) / "state.json")
     if not isinstance(doc, dict):
         return None
-    lists = {k: tuple(doc[k]) for k in ("resolved", "skipped", "files")}
+    lists = {k: tuple(doc[k]) for k in ("resolved", "skipped", "files", "made")}
     return Session(**{**doc, **lists})
 
 
@@ -65,6 +70,24 @@ def must(store: Store, what: str) -> Session:
             "start one: opencoti-patches bump REV-OR-VERSION",
         )
     return session
+
+
+def digest(config: Config, series: Series) -> str:
+    """A digest of what a bump reads: it must be the same when the bump goes on."""
+    h = hashlib.sha256(config.file.read_bytes())
+    for e in series.entries:
+        h.update(f"\0{e.name}\0{e.sha256}\0{e.strip}{e.reverse}".encode("utf-8", "surrogateescape"))
+    return h.hexdigest()
+
+
+def guard_same(session: Session, config: Config, series: Series) -> None:
+    """Errors: Refused ``project-changed`` if the patches or the configuration changed since it began."""
+    if session.project != digest(config, series):
+        raise Refused(
+            "project-changed",
+            f"patches or {config.file.name} changed since the bump to {session.value} began",
+            "put them back, or 'opencoti-patches bump --abort' and start again",
+        )
 
 
 def guard_none(store: Store) -> None:
@@ -87,7 +110,7 @@ def document(store: Store, session: Session) -> dict[str, object]:
         "value": session.value,
         "waits_for": printable(session.waits_for) or None,
         "worktree": printable(str(worktree(store))) if session.waits_for else None,
-        "files": list(session.files),
+        "files": [printable(f) for f in session.files],
         "resolved": [printable(n) for n in session.resolved],
         "skipped": [printable(n) for n in session.skipped],
     }
@@ -105,13 +128,13 @@ def open_conflict(store: Store, session: Session, name: PatchName, before: TreeI
     folder = worktree(store)
     shutil.rmtree(folder, ignore_errors=True)
     WorkTree(folder, store).move(At(tree=before, patch=""), force=True)
-    for path, content in marked.files.items():
+    for path, held in marked.files.items():
         target = fs.inside(folder, path)
-        if content is None:
-            target.unlink(missing_ok=True)
-        else:
-            fs.write(target, content)
-    now = replace(session, waits_for=name, before=before, files=tuple(printable(p) for p in marked.conflicts))
+        target.unlink(missing_ok=True)
+        if held is not None:
+            fs.put(folder, path, held[1], held[0])
+    made = tuple(p for p, held in marked.files.items() if held is not None)
+    now = replace(session, waits_for=name, before=before, files=tuple(marked.conflicts), made=made)
     save(store, now)
     return now
 
@@ -124,7 +147,7 @@ def resolution(store: Store, session: Session) -> TreeId:
         raise Refused(
             "session-lost", f"the worktree {folder} is gone", "'opencoti-patches bump --abort', then start again"
         )
-    tree, _new = work.snapshot()
+    tree, _new = work.snapshot(also=[*session.made, *session.files])
     changed = store.repo.diff_trees(TreeId(session.before), tree)
     contents = store.repo.blobs(new[1] for _, new in changed.values() if new)
     for path, (_, new) in changed.items():
@@ -135,6 +158,10 @@ def resolution(store: Store, session: Session) -> TreeId:
                 f"{printable(path)} line {line} still has a conflict marker",
                 f"edit it in {folder}, then 'opencoti-patches bump --continue'",
             )
+    for path in session.files:
+        if path not in changed:
+            hint = f"make it what the patch wants in {folder}; if upstream's is right as it is, leave the patch out: 'bump --skip'"
+            raise Refused("untouched", f"{printable(path)} is a conflict, and is still as upstream has it", hint)
     if not changed:
         raise Refused(
             "no-change",
@@ -148,7 +175,7 @@ def keep(store: Store, session: Session, raw: bytes) -> Session:
     """Remember the patch that a person made of the conflict."""
     name = PatchName(session.waits_for)
     fs.write(_home(store) / "resolved" / name, raw)
-    kept = replace(session, resolved=(*session.resolved, name), waits_for="", before="", files=())
+    kept = replace(session, resolved=(*session.resolved, name), waits_for="", before="", files=(), made=())
     save(store, kept)
     return kept
 

@@ -9,6 +9,7 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.prove import prove
 from opencoti_patches.carry.target import Target, edited
+from opencoti_patches.carry.write import as_read, guard_plain
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.model import PatchName, Series
 from opencoti_patches.core.progress import Progress
@@ -61,5 +62,6 @@ def settle(
         )
     changes[config.file] = edited(config.file, target)
     if not dry_run:
-        fs.replace_all(changes, store.journal)
+        guard_plain(series, changes)
+        fs.replace_all(changes, store.journal, as_read(series))
     return list(changes)

@@ -42,11 +42,11 @@ def pick(config: Config, wanted: int | None) -> int:
     return able[0]
 
 
-def reach(config: Config, number: int, value: str, store: Store, *, progress: Progress) -> Target:
-    """Fetch the new base into the store. Call with the store's lock held. Errors: as ``ensure_base``."""
+def reach(config: Config, number: int, value: str, store: Store, *, pinned: str = "", progress: Progress) -> Target:
+    """Fetch the new base into the store; ``pinned`` is the commit that ``value`` meant before. Call with the store's lock held. Errors: as ``ensure_base``."""
     source = config.sources[number]
     if source.kind == "git":
-        new, changes = _git(source, value, store)
+        new, changes = _git(source, value, pinned, store)
     else:
         new = replace(source, version=value, sha256="", upstream="")
         sha = source_sha256(new, store, progress=progress)
@@ -57,11 +57,11 @@ def reach(config: Config, number: int, value: str, store: Store, *, progress: Pr
     return Target(config=moved, base=ensure_base(moved, store, progress=progress), source=number, changes=changes)
 
 
-def _git(source: Source, value: str, store: Store) -> tuple[Source, dict[str, str]]:
+def _git(source: Source, value: str, pinned: str, store: Store) -> tuple[Source, dict[str, str]]:
     from opencoti_patches.base.gitsource import full_rev
 
     store.open()
-    rev = full_rev(source.url, value, store)
+    rev = full_rev(source.url, pinned or value, store)
     label = rev if value == rev or rev.startswith(value) else f"{rev} ({value})"
     return replace(source, rev=rev, upstream=label), {"rev": rev, "upstream": label}
 

@@ -133,6 +133,15 @@ class _Place:
 
     def find(self) -> Brought | Stuck:
         found = self._replaced() if self.c.hi > self.c.lo else self._inserted()
+        end = self.a.new[-1:]
+        if (
+            isinstance(found, Brought)
+            and found.added
+            and found.lo == len(self.a.new)
+            and end
+            and not end[0].endswith(b"\n")
+        ):
+            return Stuck(change=self.c, why="the file has lost the newline at its end, where it adds lines")
         if isinstance(found, Brought) and found.sure and not found.done and self._blank():
             return replace(found, sure=False, how=f"{found.how}; it changes blank lines")
         return found
@@ -236,13 +245,21 @@ class _Place:
                 before + 1,
                 before + 1,
                 "the line after it is gone; put behind the one before",
-                self._telling(self.c.lo - 1),
+                self._telling(self.c.lo - 1) and not self._elsewhere(self.c.lo),
             )
         if after is not None:
             return self._brought(
-                after, after, "the line before it is gone; put before the one after", self._telling(self.c.lo)
+                after,
+                after,
+                "the line before it is gone; put before the one after",
+                self._telling(self.c.lo) and not self._elsewhere(self.c.lo - 1),
             )
         return Stuck(change=self.c, why="both lines beside it are gone")
+
+    def _elsewhere(self, line: int) -> bool:
+        """Whether an old line that seems gone stands in another place now: then its order mattered."""
+        text = squeezed(self.a.old[line]) if 0 <= line < len(self.a.old) else b""
+        return bool(text) and any(squeezed(x) == text for x in self.a.new)
 
     def _telling(self, line: int) -> bool:
         """Whether an old line stands once only and says something."""
@@ -250,18 +267,12 @@ class _Place:
         return len(text) > 6 and sum(squeezed(x) == text for x in self.a.new) == 1
 
     def _done(self) -> Brought | None:
-        """The new file has the added lines between the same neighbours already."""
+        """Upstream has the change: between what stood beside it, both still there, stand its added lines
+        to the byte and nothing else."""
         c, a = self.c, self.a
         before = a.now(c.lo - 1) if c.lo else -1
-        if before is None:
+        after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
+        if before is None or after is None or tuple(a.new[before + 1 : after]) != c.added:
             return None
-        if not c.added:
-            after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
-            if after == before + 1 and all(a.now(i) is None for i in range(c.lo, c.hi)):
-                return Brought(hunk=c.hunk, lo=after, hi=after, added=(), how="upstream removed it, too", done=True)
-            return None
-        at = before + 1
-        here = [squeezed(x) for x in a.new[at : at + len(c.added)]]
-        if here == [squeezed(x) for x in c.added]:
-            return Brought(hunk=c.hunk, lo=at, hi=at, added=(), how="upstream has it already", done=True)
-        return None
+        what = "upstream has it already" if c.added else "upstream removed it, too"
+        return Brought(hunk=c.hunk, lo=after, hi=after, added=(), how=what, done=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.prove import prove
+from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
@@ -40,9 +41,26 @@ def put_in_place(
     changes: dict[Path, bytes | None] = {home / e.name: written[e.name] for e in series.entries if e.name in written}
     if not into and not aside and (series.dir / order.LOCK_FILE).exists():
         changes[series.dir / order.LOCK_FILE] = lock.write(_rewritten(series, written), plan)
+    if not into:
+        guard_plain(series, changes)
     if not dry_run:
-        fs.replace_all(changes, store.journal)
+        fs.replace_all(changes, store.journal, {} if into else as_read(series))
     return list(changes)
+
+
+def as_read(series: Series) -> dict[Path, bytes]:
+    """What the patch files held when the series was read."""
+    return {e.path: e.raw for e in series.entries}
+
+
+def guard_plain(series: Series, changes: Iterable[Path]) -> None:
+    """Errors: Refused ``unsafe-path`` if a folder on the way to a patch file leads out of the patches folder."""
+    root = series.dir.resolve()
+    for path in changes:
+        if path.is_relative_to(series.dir) and not path.parent.resolve().is_relative_to(root):
+            raise Refused(
+                "unsafe-path", f"{path} is not inside the patches folder: a folder on the way is a symbolic link", ""
+            )
 
 
 def _rewritten(series: Series, written: dict[PatchName, bytes]) -> Series:

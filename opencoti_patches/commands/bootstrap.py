@@ -39,7 +39,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, fo
     store = Store.of(config.root)
     target = guard_folder(run.directory / folder, config, store) if folder else None
     progress = run.progress()
-    with store.writing("bootstrap"):
+    with store.writing("bootstrap", config.patches):
         base = ensure_base(config, store, progress=progress)
         label = ", ".join(s.upstream or s.label for s in config.sources)
         text = [f"base: {label}, {store.repo.count(base)} files, tree {base}"]

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opencoti_patches.commands.common import Project, Run, complete_patch, example, open_project, options, within
-from opencoti_patches.core.model import PatchName, Report
+from opencoti_patches.commands.common import (
+    Project,
+    Run,
+    complete_patch,
+    example,
+    open_project,
+    options,
+    reread,
+    within,
+)
+from opencoti_patches.core.errors import Refused
+from opencoti_patches.core.model import PatchName, Report, printable
 from opencoti_patches.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -65,7 +75,10 @@ def command(
     store = project.store
     if status:
         run.answer(_where(project, sessions.must(store, "report")), ctx)
+    if dry_run and not value:
+        raise click.UsageError("--dry-run goes with REV-OR-VERSION")
     with store.writing("bump", project.config.patches):
+        project = reread(project)
         if abort:
             gone = sessions.must(store, "abort")
             sessions.close(store)
@@ -80,9 +93,11 @@ def command(
             )
         if value:
             sessions.guard_none(store)
-            session = sessions.Session(value=value, source=pick(project.config, source), tag=tag)
+            as_it_is = sessions.digest(project.config, project.series)
+            session = sessions.Session(value=value, source=pick(project.config, source), tag=tag, project=as_it_is)
         else:
             session = sessions.must(store, "continue" if go_on else "skip")
+            sessions.guard_same(session, project.config, project.series)
             session = _resolved(project, session) if go_on else _skipped(project, session, skip or "")
         answer = _carry(run, project, session, accept_adapted, dry_run, run.progress())
     run.answer(answer, ctx)
@@ -113,6 +128,8 @@ def _skipped(project: Project, session: Session, wanted: str) -> Session:
     from opencoti_patches.series import order
 
     name = order.find(project.series, wanted)
+    if session.waits_for and name != session.waits_for:  # laying out another would lose what was edited
+        raise Refused("waits-for-another", f"the bump waits for {session.waits_for}", sessions.ways_on(session))
     now = replace(session, skipped=(*session.skipped, name), waits_for="", before="", files=())
     sessions.save(project.store, now)
     return now
@@ -127,7 +144,8 @@ def _carry(run: Run, project: Project, session: Session, accept: bool, dry_run: 
     from opencoti_patches.report.carried import report
 
     config, store, series = project.config, project.store, project.series
-    target = reach(config, session.source, session.value, store, progress=progress)
+    target = reach(config, session.source, session.value, store, pinned=session.pinned, progress=progress)
+    session = replace(session, pinned=target.changes.get("rev", ""))
     skipped = frozenset(session.skipped)
     done = bump(
         series,
@@ -162,7 +180,9 @@ def _carry(run: Run, project: Project, session: Session, accept: bool, dry_run: 
         dry_run=dry_run,
         refused=refused,
         skipped=skipped,
-        waits=None if waiting is None else (waiting.waits_for, str(sessions.worktree(store)), waiting.files),
+        waits=None
+        if waiting is None
+        else (waiting.waits_for, str(sessions.worktree(store)), tuple(map(printable, waiting.files))),
         verbose=run.verbose,
     )
 
@@ -177,7 +197,7 @@ def _where(project: Project, session: Session) -> Report:
     if session.skipped:
         text.append(f"skipped: {', '.join(session.skipped)}")
     if session.waits_for:
-        text += [f"waits for {session.waits_for}, in {folder}:", *(f"  {f}" for f in session.files)]
+        text += [f"waits for {session.waits_for}, in {folder}:", *(f"  {printable(f)}" for f in session.files)]
     text.append(f"next: {sessions.ways_on(session)}")
     return Report(
         command="bump", ok=True, data={"session": sessions.document(project.store, session)}, text=tuple(text)

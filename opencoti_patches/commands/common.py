@@ -119,9 +119,15 @@ def open_project(run: Run) -> Project:
     if base is None:
         from opencoti_patches.base.bootstrap import ensure_base
 
-        with store.writing("bootstrap"):
+        with store.writing("bootstrap", config.patches):
             base = ensure_base(config, store, progress=run.progress())
     return Project(config=config, store=store, base=base, series=series)
+
+
+def reread(project: Project) -> Project:
+    """The project with its series read again: call it once the lock is held."""
+    series = order.load(project.config.patches, project.config.strip)
+    return Project(config=project.config, store=project.store, base=project.base, series=series)
 
 
 def within(config: Config, path: Path) -> str:

@@ -8,7 +8,15 @@ from pathlib import Path
 import click
 
 from opencoti_patches.carry.model import Row
-from opencoti_patches.commands.common import Project, Run, complete_patch, example, open_project, options, within
+from opencoti_patches.commands.common import (
+    Run,
+    complete_patch,
+    example,
+    open_project,
+    options,
+    reread,
+    within,
+)
 from opencoti_patches.series import order
 
 
@@ -52,7 +60,8 @@ def command(
     from opencoti_patches.carry.regen import regen
     from opencoti_patches.carry.write import put_in_place
     from opencoti_patches.report.carried import report
-    from opencoti_patches.tree.worktree import WorkTree
+    from opencoti_patches.tree.settled import settle
+    from opencoti_patches.tree.worktree import At, WorkTree
 
     project = open_project(run)
     config, store, progress = project.config, project.store, run.progress()
@@ -60,7 +69,7 @@ def command(
     if folder and len(wanted) != 1:
         raise click.UsageError("--from needs the one PATCH that DIR is for")
     with store.writing("regen", config.patches):
-        project = open_project_again(project)
+        project = reread(project)
         rows: Sequence[Row]
         if folder:
             snapshot = from_folder.take(WorkTree(run.directory / folder, store))
@@ -79,6 +88,8 @@ def command(
             written = put_in_place(
                 rows, project.series, project.base, store, into=elsewhere, dry_run=dry_run, progress=progress
             )
+        if snapshot and not dry_run and not into:  # the folder's edits are the patch's now
+            settle(WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0]))
     shown = [r for r in rows if not wanted or r.name in wanted or (folder and r.status == "conflict")]
     run.answer(
         report(
@@ -93,9 +104,3 @@ def command(
         ),
         ctx,
     )
-
-
-def open_project_again(project: Project) -> Project:
-    """The project with its series read under the lock."""
-    series = order.load(project.config.patches, project.config.strip)
-    return Project(config=project.config, store=project.store, base=project.base, series=series)

@@ -117,7 +117,7 @@ class Entry:
     reverse: bool = False
     raw: bytes = b""
     sha256: str = ""
-    stamp: tuple[int, int] = (0, 0)  # (mtime in ns, size) when ``raw`` was read
+    stamp: tuple[int, ...] = (0, 0)  # (mtime in ns, size, ctime in ns, inode), or the first two, when ``raw`` was read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,11 +7,11 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from opencoti_patches.core.errors import CouldNot
+from opencoti_patches.core.errors import CouldNot, Refused
 
 TEMP_PREFIX = ".opencoti-tmp-"
 
@@ -77,12 +77,14 @@ def write(target: Path, data: bytes, sync: bool = True) -> None:
             fsync_dir(target.parent)
 
 
-def replace_all(changes: Mapping[Path, bytes | None], journal: Path) -> None:
-    """Write or delete several files, all or none, even through a kill or a full disk.
+def replace_all(changes: Mapping[Path, bytes | None], journal: Path, read: Mapping[Path, bytes] | None = None) -> None:
+    """Write or delete several files, all or none, even through a kill or a full disk. ``read`` is what
+    the files held when the change was worked out: if somebody saved one since, nothing is written.
 
     Every new content is staged and synced first; then the journal (a file in the store) names
     the renames; then they happen. ``recover`` finishes what a kill interrupted after that point;
-    before it, nothing has changed. Content None deletes. Errors: CouldNot ``disk``.
+    before it, nothing has changed. Content None deletes. Errors: CouldNot ``disk``; Refused
+    ``changed-meanwhile``, ``unsafe-path`` (a symbolic link stands there).
     """
     if not changes:
         return
@@ -100,9 +102,10 @@ def replace_all(changes: Mapping[Path, bytes | None], journal: Path) -> None:
             "renames": [[str(t), str(p)] for p, t in staged.items()],
             "deletes": [str(p) for p, d in changes.items() if d is None],
         }
+        _guard_unchanged(changes, read or {})
         with uninterrupted():
             write(journal, json.dumps(plan).encode())
-            recover(journal)
+            _finish(plan, journal)
     except BaseException:
         if not journal.exists():  # else it is decided, and the next run finishes it
             for temp in staged.values():
@@ -123,14 +126,39 @@ def uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def recover(journal: Path) -> bool:
-    """Finish what ``replace_all`` had decided when it was killed. True if there was something."""
+def _guard_unchanged(changes: Mapping[Path, bytes | None], read: Mapping[Path, bytes]) -> None:
+    for target in changes:
+        if target.is_symlink():
+            raise Refused(
+                "unsafe-path", f"{target} is a symbolic link; nothing was written", "put the file itself there"
+            )
+        if target in read and (not target.exists() or target.read_bytes() != read[target]):
+            raise Refused(
+                "changed-meanwhile", f"{target} was changed while this ran; nothing was written", "run it again"
+            )
+
+
+def recover(journal: Path, inside: Sequence[Path]) -> bool:
+    """Finish what ``replace_all`` had decided when it was killed. True if there was something. Nothing
+    outside these folders is touched. Errors: CouldNot ``journal``."""
     try:
         plan = json.loads(journal.read_bytes())
+        names = [*(n for pair in plan["renames"] for n in pair), *plan["deletes"]]
     except FileNotFoundError:
         return False
-    except ValueError:  # the journal itself is written atomically, so this is not ours
+    except (ValueError, KeyError, TypeError):  # it is written atomically, so this one is not ours
         raise CouldNot("journal", f"{journal} is damaged", "look at it, then delete it") from None
+    roots = [root.resolve() for root in inside]
+    for name in names:
+        if not any(Path(name).parent.resolve().is_relative_to(root) for root in roots):
+            raise CouldNot(
+                "journal", f"{journal} names {name}, which is not the project's", "look at it, then delete it"
+            )
+    _finish(plan, journal)
+    return True
+
+
+def _finish(plan: Mapping[str, Any], journal: Path) -> None:
     with disk_errors("put the new patch files in place"):
         folders = set()
         for temp, target in plan["renames"]:
@@ -145,7 +173,6 @@ def recover(journal: Path) -> bool:
             if folder.is_dir():
                 fsync_dir(folder)
         journal.unlink()
-    return True
 
 
 def sweep(folder: Path) -> None:

@@ -18,7 +18,7 @@ from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Place, Pro
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import stamp
 
-_VERSION = "2"  # of the meaning of a record; another one reads none of the old
+_VERSION = "3"  # of the meaning of a record; another one reads none of the old
 Changes = dict[str, IndexEntry | None]
 """Files that differ from the base: their entry now, None where they are gone."""
 
@@ -34,16 +34,27 @@ class Known:
     tree: TreeId | None
 
 
-def keys(base: TreeId, entries: Sequence[Entry]) -> list[str]:
-    """The chain's key before any patch and after each: one more than there are entries."""
-    key = hashlib.sha256(f"{_VERSION} {stamp()} {base}".encode()).hexdigest()
+def keys(base: TreeId, entries: Sequence[Entry], objects: Path) -> list[str]:
+    """The chain's key before any patch and after each: one more than there are entries.
+    Records of a repository (``objects``) that is gone count for nothing: the contents are gone with it."""
+    key = _hash(_VERSION, stamp(), base, _identity(objects))
     found = [key]
     for e in entries:
-        key = hashlib.sha256(
-            f"{key} {e.sha256} -p{e.strip}{' -R' if e.reverse else ''} {e.name}".encode("utf-8", "surrogateescape")
-        ).hexdigest()
+        key = _hash(key, e.sha256, e.strip, e.reverse, e.name)
         found.append(key)
     return found
+
+
+def _hash(*parts: str | int) -> str:
+    """JSON keeps the parts apart whatever is in them."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _identity(objects: Path) -> str:
+    try:
+        return (objects / "opencoti-objects").read_text("utf-8", "replace")  # see base/bootstrap.py
+    except OSError:
+        return ""
 
 
 class Records:
@@ -59,7 +70,13 @@ class Records:
     def longest(self) -> Known | None:
         """The longest beginning that has a whole record."""
         for count in range(len(self._chain) - 1, 0, -1):
-            if self._path(self._chain[count]).exists() and (known := self._load(count)):
+            if not self._path(self._chain[count]).exists():
+                continue
+            try:
+                known = self._load(count)
+            except (LookupError, TypeError, ValueError, AttributeError):  # damaged, or nobody's: as if it were not there
+                continue
+            if known:
                 return known
         return None
 

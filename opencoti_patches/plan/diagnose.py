@@ -10,7 +10,7 @@ from opencoti_patches.core.model import Entry, PatchName, Problem, Verdict, prin
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import apply_reject
 from opencoti_patches.plan.explain import Explainer
-from opencoti_patches.plan.scratch import Scratch
+from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.parse import Parsed
 
 _TELLING = 6  # characters of a line that make it evidence: "}" proves nothing
@@ -32,16 +32,20 @@ def diagnose(
     scratch: Scratch,
     failed: Sequence[tuple[Entry, Parsed]],
     earlier: Sequence[Entry],
+    crash: str = "",
 ) -> Verdict:
     """Explain a refused patch. ``scratch`` stands just before it, ``failed`` are the patches before it
-    that were refused too, ``earlier`` all patches before it."""
+    that were refused too, ``earlier`` all patches before it;
+    ``crash`` is how git died on it, if it did."""
     files = tuple(printable(f.path) for f in parsed.files)
     before = tuple(e.name for e, _ in failed)
-    if not parsed.files and not any(d.fatal for d in parsed.defects):
+    if not parsed.files and not crash and not any(d.fatal for d in parsed.defects):
         nothing = Problem(cause="empty", message="the file holds no change that git can read")
         return Verdict(name=entry.name, status="empty", cause="empty", problems=(nothing,), without=before)
     explainer = Explainer(entry, parsed, scratch, earlier)
     problems = explainer.defects()
+    if not problems and crash:
+        problems = [Problem(cause="corrupt", message=crash)]
     if not problems:
         said = _ask(entry, parsed, scratch)
         for f, word in zip(parsed.files, said, strict=True):
@@ -84,19 +88,18 @@ def _cause_of(text: str) -> str:
 
 def _ask(entry: Entry, parsed: Parsed, scratch: Scratch) -> list[Said]:
     """Let git try every hunk in a folder that holds the patch's files as they are before it."""
-    state = scratch.state()
-    named = [p for f in parsed.files for p in (f.old, f.new) if p]
-    above = ["/".join(p.split("/")[:i]) for p in named for i in range(1, p.count("/") + 1)]  # a symlink on the way
-    paths = {p for p in named + above if p in state and state[p][0] != "160000"}
-    contents = scratch.repo.blobs(state[p][1] for p in paths)
+    state = {p: e for p, e in scratch.state().items() if e[0] != "160000"}
     with fs.scratch(scratch.index.parent, "reject-") as folder:
-        for path in sorted(paths):
-            mode, oid = state[path]
-            fs.put(folder, path, contents[oid], mode)
+        left_out = scratch.lay_out(folder, touched([parsed]), state)
         said = _read_reject(
             apply_reject(folder, entry.path, strip=entry.strip, reverse=entry.reverse), len(parsed.files)
         )
-        return said[::-1] if entry.reverse else said  # git goes through them from the last to the first
+        said = said[::-1] if entry.reverse else said  # git goes through them from the last to the first
+        for i, f in enumerate(parsed.files):
+            if f.old in left_out:  # then git could not look; a symlink is one line, so a hunk that is not all of it fails
+                content = scratch.repo.blobs([state[f.old][1]])[state[f.old][1]]
+                said[i] = Said(rejected=tuple(h.number for h in f.hunks if b"".join(h.old) != content))
+        return said
 
 
 def _read_reject(err: bytes, count: int) -> list[Said]:

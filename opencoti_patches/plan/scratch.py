@@ -7,11 +7,12 @@ any ancestor that is a file, a symlink or a gitlink, and one file under a direct
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import Entry, IndexEntry, TreeId
+from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Applied, Landing, Repository
 from opencoti_patches.plan.chain import Changes
 from opencoti_patches.plan.listing import Listing
@@ -110,6 +111,28 @@ class Scratch:
         else:
             self.index.unlink(missing_ok=True)
         self._entries = None
+
+    def before(self) -> dict[str, IndexEntry]:
+        """The index before the last ``apply``."""
+        return self.repo.read_index(self.index.with_name("before"))
+
+    def lay_out(self, folder: Path, paths: Iterable[str], state: Mapping[str, IndexEntry]) -> set[str]:
+        """Make files of a state in a folder, with what stands where their folders should. Returns those that
+        no folder can hold: a symlink with a NUL in it."""
+        wanted = {"/".join(p.split("/")[:i]) for p in paths for i in range(1, p.count("/") + 2)} & state.keys()
+        contents = self.repo.blobs(state[p][1] for p in wanted if state[p][0] != "160000")
+        left_out = set()
+        for path in sorted(wanted):
+            mode, oid = state[path]
+            if mode == "160000":
+                with fs.disk_errors(f"make {path}"):
+                    fs.inside(folder, path).mkdir(parents=True)
+                continue
+            try:
+                fs.put(folder, path, contents[oid], mode)
+            except ValueError:
+                left_out.add(path)
+        return left_out
 
     def loosely(self, entry: Entry, index: Path) -> bool:
         """Whether git takes a patch on a copy with less context and white space ignored: a guess that

@@ -17,7 +17,7 @@ def check(series: Series, base: TreeId, store: Store, *, progress: Progress | No
 
     Errors: CouldNot when git itself fails. A patch that does not apply is data.
     """
-    records = Records(store.verdicts, keys(base, series.entries))
+    records = Records(store.verdicts, keys(base, series.entries, store.objects))
     known = (None if fresh else records.longest()) or _NOTHING
     whole = known.count == len(series.entries)
     if not series.entries:
@@ -39,7 +39,7 @@ def changes_after(
 ) -> tuple[Plan, Changes]:
     """The verdict, and what differs from the base after the last patch (failed ones left out)."""
     plan = check(series, base, store, progress=progress)
-    known = Records(store.verdicts, keys(base, series.entries)).longest()
+    known = Records(store.verdicts, keys(base, series.entries, store.objects)).longest()
     if known is None or known.count != len(series.entries):
         return plan, {}
     return plan, known.changes

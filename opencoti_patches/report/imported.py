@@ -111,7 +111,11 @@ def _summary(imported: Imported, plan: Plan | None, folder: str, dry_run: bool) 
         return f"{done}; not judged, for there is no base yet: 'opencoti-patches bootstrap' fetches it"
     ours = {a.entry.name for a in imported.additions}
     bad = sum(v.name in ours and not v.applied for v in plan.verdicts)
-    return f"{done}; {bad} of them {'does' if bad == 1 else 'do'} not apply" if bad else f"{done}; git takes them all"
+    return (
+        f"{done}; {bad} of them {'does' if bad == 1 else 'do'} not apply"
+        if bad
+        else f"{done}; git takes {'it' if len(ours) == 1 else 'them all'}"
+    )
 
 
 def _wrapped(line: str, indent: int) -> list[str]:

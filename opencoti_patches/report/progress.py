@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 
@@ -11,12 +12,13 @@ _LOG_EVERY = 10.0  # in a CI log every line stays
 
 
 class Lines:
-    """One line on a terminal, rewritten; in a log a line now and then."""
+    """One line on a terminal, rewritten; in a log a line now and then; nothing where stderr is closed."""
 
     def __init__(self) -> None:
         self._begun = time.monotonic()
         self._last = 0.0
-        self._terminal = sys.stderr.isatty()
+        self._to = None if sys.stderr is None or sys.stderr.closed else sys.stderr
+        self._terminal = self._to is not None and self._to.isatty()
         self._what = ""
 
     def update(self, what: str, done: int = 0, total: int = 0, unit: str = "") -> None:
@@ -28,15 +30,20 @@ class Lines:
         self._last, self._what = now, what
         amount = _amount(done, total, unit)
         if self._terminal:
-            sys.stderr.write(f"\r\x1b[K{what}{amount}"[:100])
+            self._write(f"\r\x1b[K{what}{amount}"[:100])
         else:
-            sys.stderr.write(f"{what}{amount}\n")
-        sys.stderr.flush()
+            self._write(f"{what}{amount}\n")
+
+    def _write(self, text: str) -> None:
+        if self._to is None:
+            return
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+            self._to.write(text)
+            self._to.flush()
 
     def __del__(self) -> None:
         if self._terminal and self._last:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            self._write("\r\x1b[K")
 
 
 def _amount(done: int, total: int, unit: str) -> str:

@@ -10,7 +10,7 @@ from opencoti_patches.core.model import Series, decode, encode
 from opencoti_patches.doors import fs
 from opencoti_patches.series.header import read_header
 from opencoti_patches.series.numbering import slug
-from opencoti_patches.series.order import SERIES_FILE, kept_lines, read_lines
+from opencoti_patches.series.order import SERIES_FILE, kept_lines, read_file, read_lines
 from opencoti_patches.series.parse import parse
 from opencoti_patches.series.placing import line_of
 
@@ -30,7 +30,7 @@ def _lines(series: Series, whole: Series) -> list[str]:
     if not series.listed:
         return [f"{line_of(e.name, e.strip, e.reverse, _QUILT)}\n" for e in series.entries]
     with fs.disk_errors("read the series"):
-        text = decode((series.dir / SERIES_FILE).read_bytes())
+        text = decode(read_file(series.dir / SERIES_FILE, SERIES_FILE)[0])
     entries = {e.name: e for e in series.entries}
     last = series.entries[-1].name if series.entries else None
     lines = []

@@ -13,7 +13,7 @@ from opencoti_patches.core.model import FilePatch, PatchName, Series, decode, pr
 from opencoti_patches.doors import fs
 from opencoti_patches.series import mails
 from opencoti_patches.series.numbering import Folders, named
-from opencoti_patches.series.order import SERIES_FILE, entry_of, load, read_lines
+from opencoti_patches.series.order import SERIES_FILE, checked_strip, entry_of, load, read_file, read_lines
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position
 from opencoti_patches.series.repair import repaired
@@ -62,15 +62,15 @@ class Imported:
 def read(path: Path, called: str) -> Delivery:
     """Read a file or a folder. ``called`` is what the user called it.
 
-    Errors: UsageError ``no-file`` and those of a broken quilt series; Refused ``no-patch``.
+    Errors: UsageError ``no-file``, ``not-a-file``, ``too-large`` and those of a broken quilt series; Refused ``no-patch``.
     """
     if path.is_dir():
         inner = next((p for p in (path, path / "patches") if (p / SERIES_FILE).is_file()), None)
         return _quilt(inner, called) if inner else _folder(path, called)
     with fs.disk_errors(f"read {called}"):
-        if not path.is_file():
+        if not path.exists():
             raise UsageError("no-file", f"there is no file {called}", "")
-        raw = path.read_bytes()
+        raw, _ = read_file(path, called)
     return read_bytes(raw, called, path.name)
 
 
@@ -133,6 +133,7 @@ def prepare(
     for given in delivery.patches:
         fallback = usual if given.line is None else 1  # quilt's own
         level = given.strip if given.strip is not None else strip if strip is not None else fallback
+        checked_strip(level, f"the strip level of {printable(given.source)}")
         incoming = _mended(given, level, directory)
         parsed = parse(incoming.raw, level, incoming.reverse)
         _refuse_unsafe(incoming, parsed)
@@ -170,7 +171,7 @@ def _quilt(folder: Path, called: str) -> Delivery:
     series = load(folder, 1)
     entries = {e.name: e for e in series.entries}
     with fs.disk_errors(f"read {called}"):
-        text = decode((folder / SERIES_FILE).read_bytes())
+        text = decode(read_file(folder / SERIES_FILE, SERIES_FILE)[0])
     waiting: list[str] = []
     found = []
     for line in read_lines(text):

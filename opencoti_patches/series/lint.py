@@ -36,8 +36,9 @@ class Reading:
 def read(folder: Path, strip: int, where: Path) -> Reading:
     """Read a patches folder; ``where`` is what it is called in findings.
 
-    Errors: UsageError ``no-series`` if it is not there.
+    Errors: UsageError ``no-series`` if it is not there, and others of ``order.load``.
     """
+    order.checked_strip(strip, "the strip level of the series")
     file = folder / order.SERIES_FILE
     if not file.is_file():
         series = order.load(folder, strip)
@@ -45,7 +46,7 @@ def read(folder: Path, strip: int, where: Path) -> Reading:
             series=series, lines={}, troubles=(), files=tuple(e.name for e in series.entries), off=frozenset()
         )
     with fs.disk_errors(f"read {file}"):
-        text = decode(file.read_bytes())
+        text = decode(order.read_file(file, order.SERIES_FILE)[0])
         files = tuple(p for p, _ in fs.walk(folder) if p.endswith(order.SUFFIXES) and not re.search(r"(^|/)\.", p))
     entries: list[Entry] = []
     lines: dict[str, int] = {}
@@ -98,7 +99,9 @@ def _series_line(folder: Path, raw: str, strip: int, seen: Mapping[str, int]) ->
     if line.name.startswith("/") or ".." in line.name.split("/"):
         return "unsafe-name", f"{line.name} is not inside the patches folder", "patches live in the patches folder"
     try:
-        content = (folder / line.name).read_bytes()
+        content, _ = order.read_file(folder / line.name, line.name)
+    except UsageError as e:
+        return "missing-file", e.message, e.hint
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         return "missing-file", f"there is no file {line.name}", "restore the file, or take the line out"
     except OSError as e:

@@ -6,6 +6,7 @@ import re
 
 from opencoti_patches.core.model import decode
 
+_LONGEST = 4096  # bytes of a path on any system; four times that where every byte is quoted
 _DATE = re.compile(rb"[ \t]+\d{2,4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [+-]\d\d:?\d\d)?$")
 _EPOCH = re.compile(
     rb"\t(1969-12-31|1970-01-01) ([0-2]\d):([0-5]\d):00(?:\.0+)? ([-+])([0-2]\d):?([0-5]\d)$",
@@ -85,6 +86,8 @@ def names_of(rest: bytes, strip: int) -> tuple[bytes, bytes, bool]:
         a, b = rest[:middle], rest[middle + 1 :]
         name = _without(a, strip)
         return a, b, name is not None and name == _without(b, strip)
+    if len(rest) > 2 * _LONGEST * (4 if b'"' in rest else 1) + 5:
+        return b"", b"", False
     m = re.fullmatch(rb'("(?:[^"\\]|\\.)*"|[^"]+?) ("(?:[^"\\]|\\.)*")', rest) or re.fullmatch(
         rb'("(?:[^"\\]|\\.)*") (.+)', rest
     )

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.core.model import Entry, PatchName, Series
+from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
 
 SERIES_FILE = "series"
 LOCK_FILE = "series.lock"
 SUFFIXES = (".patch", ".diff")
 _NUMBER = re.compile(r"(\d+)[-_.]")
+_DEEPEST = 1000  # folders that a strip level may take off
+_LARGEST = 256 * 2**20  # bytes of a file with patches
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
             if option == "-R":
                 reverse = True
             elif m := re.fullmatch(r"-p(\d+)", option):
-                strip = int(m[1])
+                strip = checked_strip(int(m[1][-20:]) if m[1].isascii() else -1, f"{where} line {number}: -p")
             elif option == "-pab":  # names like a/x and b/x: one level
                 strip = 1
             else:
@@ -56,6 +60,47 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
     return lines
 
 
+def checked_strip(level: int, where: str) -> int:
+    """The strip level, if it can be one. Errors: UsageError ``bad-series``."""
+    if 0 <= level <= _DEEPEST:
+        return level
+    raise UsageError("bad-series", f"{where} strips too much: it is a number from 0 to {_DEEPEST}", "")
+
+
+def read_file(path: Path, called: str) -> tuple[bytes, os.stat_result]:
+    """A file of patches and what it was then: a regular file of a size that one may have. Nothing waits, as
+    opening a FIFO would.
+
+    Errors: UsageError ``not-a-file``, ``too-large``; OSError.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as e:
+        if e.errno != errno.ENXIO:
+            raise
+        raise _no_file(called) from None  # a socket
+    try:
+        st = os.fstat(fd)
+        if stat.S_ISDIR(st.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(st.st_mode):
+            raise _no_file(called)
+        parts: list[bytes] = []
+        left = _LARGEST + 1
+        while left > 0 and (part := os.read(fd, min(max(st.st_size + 1, 4096), left))):
+            parts.append(part)
+            left -= len(part)
+    finally:
+        os.close(fd)
+    if left <= 0:
+        raise UsageError("too-large", f"{printable(called)} is larger than {_LARGEST >> 20} MiB", "it is no patch file")
+    return b"".join(parts), st
+
+
+def _no_file(called: str) -> UsageError:
+    return UsageError("not-a-file", f"{printable(called)} is not a regular file", "put the patch there as a file")
+
+
 def kept_lines(text: str) -> list[str]:
     """Lines with their ends, parted at ``\\n`` alone: a name may hold what Python takes for a line end."""
     return StringIO(text).readlines()
@@ -65,8 +110,10 @@ def load(folder: Path, strip: int = 1) -> Series:
     """The series of a patches folder, every patch read once.
 
     Without a series file the order is by number, then by name (``listed`` is False). Errors:
-    UsageError ``no-series``, ``bad-series``, ``missing-patch``, ``twice``, ``unsafe-path``.
+    UsageError ``no-series``, ``bad-series``, ``bad-name``, ``missing-patch``, ``twice``, ``unsafe-path`` and
+    those of ``read_file``.
     """
+    checked_strip(strip, "the strip level of the series")
     if not folder.is_dir():
         raise UsageError(
             "no-series", f"there is no patches folder {folder}", "make it, or name it in opencoti.toml: [series] dir"
@@ -76,8 +123,8 @@ def load(folder: Path, strip: int = 1) -> Series:
     if listed:
         lines = [line for line in read_lines(_text(file)) if line.name]
     else:
-        found = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file()]
-        lines = [Line(n, n) for n in sorted(found, key=numeric_order)]
+        found = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES and p.exists() and not p.is_dir()]
+        lines = [Line(n, n) for n in sorted(map(_plain, found), key=numeric_order)]
     seen: set[str] = set()
     entries = []
     for line in lines:
@@ -86,6 +133,12 @@ def load(folder: Path, strip: int = 1) -> Series:
         seen.add(line.name)
         entries.append(_entry(folder, line, strip))
     return Series(dir=folder, entries=tuple(entries), listed=listed)
+
+
+def _plain(name: str) -> str:
+    if any(c < " " or "\x7f" <= c < "\xa0" for c in name):
+        raise UsageError("bad-name", f"the name {printable(name)} has control characters in it", "rename the file")
+    return name
 
 
 def entry_of(folder: Path, name: str, raw: bytes, *, strip: int = 1, reverse: bool = False) -> Entry:
@@ -102,7 +155,7 @@ def entry_of(folder: Path, name: str, raw: bytes, *, strip: int = 1, reverse: bo
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text("utf-8", "surrogateescape")
+        return decode(read_file(file, SERIES_FILE)[0])
     except OSError as e:
         raise UsageError("no-series", f"cannot read {file}: {e.strerror}", "") from None
 
@@ -116,12 +169,7 @@ def _entry(folder: Path, line: Line, strip: int) -> Entry:
             "patches live in the patches folder",
         )
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            st = os.fstat(fd)
-            raw = b"".join(iter(lambda: os.read(fd, max(st.st_size + 1, 4096)), b""))
-        finally:
-            os.close(fd)
+        raw, st = read_file(path, line.name)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise UsageError(
             "missing-patch",
@@ -137,8 +185,13 @@ def _entry(folder: Path, line: Line, strip: int) -> Entry:
         reverse=line.reverse,
         raw=raw,
         sha256=hashlib.sha256(raw).hexdigest(),
-        stamp=(st.st_mtime_ns, st.st_size),
+        stamp=stamp_of(st),
     )
+
+
+def stamp_of(st: os.stat_result) -> tuple[int, ...]:
+    """What changes when a file does."""
+    return st.st_mtime_ns, st.st_size, st.st_ctime_ns, st.st_ino
 
 
 def number_of(name: str) -> int | None:
@@ -161,7 +214,7 @@ def find(series: Series, wanted: str) -> PatchName:
     tests: Sequence[Callable[[str], bool]] = (
         lambda n: n == text,
         lambda n: n.rsplit("/", 1)[-1] == text.rsplit("/", 1)[-1],
-        lambda n: text.isdecimal() and number_of(n) == int(text),
+        lambda n: text.isdecimal() and len(text) < 20 and number_of(n) == int(text),
         lambda n: n.rsplit(".", 1)[0] == text,
         lambda n: text.lower() in n.lower(),
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from opencoti_patches.core.model import FilePatch, Hunk, Operation, decode
 from opencoti_patches.series.names import is_epoch, named, names_of, preferred, stripped, unquote
 
-_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?([^\n]*)")
+_HUNK = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@ ?([^\n]*)")
 _INDEX = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d{6}))?")
 _MOVES = (b"rename from ", b"rename to ", b"rename old ", b"rename new ", b"copy from ", b"copy to ")
 _HEADER = (*_MOVES, b"old mode ", b"new mode ", b"deleted file mode ", b"new file mode ")

@@ -15,6 +15,7 @@ from opencoti_patches.series.order import (
     kept_lines,
     numeric_order,
     quoted_name,
+    read_file,
     read_lines,
     with_renamed,
 )
@@ -97,7 +98,7 @@ def _text(series: Series, renamed: Mapping[str, str]) -> str:
     if not series.listed:
         return "".join(f"{quoted_name(renamed.get(e.name, e.name))}\n" for e in series.entries)
     with fs.disk_errors("read the series"):
-        text = decode((series.dir / SERIES_FILE).read_bytes())
+        text = decode(read_file(series.dir / SERIES_FILE, SERIES_FILE)[0])
     return with_renamed(text, dict(renamed))
 
 

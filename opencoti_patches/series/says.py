@@ -75,4 +75,4 @@ def _parts(name: str) -> tuple[int, str]:
     stem = re.sub(r"\.(?:patch|diff)$", "", name.rsplit("/", 1)[-1])
     digits = re.match(r"\d*", stem)
     number = digits[0] if digits else ""
-    return int(number or -1), stem[len(number) :].lstrip("-_.")
+    return int(number[:18] or -1), stem[len(number) :].lstrip("-_.")

@@ -88,15 +88,15 @@ class WorkTree:
             self._copy_index(scratch / "index")
             return WorkFolder(self.store.repo, self.folder, scratch / "index").edits()
 
-    def snapshot(self) -> tuple[TreeId, list[str]]:
-        """The folder as a tree, and the new files in it. Ignored files are left out; so are folders that
-        are repositories of their own."""
+    def snapshot(self, also: Sequence[str] = ()) -> tuple[TreeId, list[str]]:
+        """The folder as a tree, and the new files in it. Ignored files are left out but for those of
+        ``also``; so are folders that are repositories of their own."""
         new = [p for p in self.files.untracked() if not p.endswith("/") and not p.startswith(f"{_STAGE}/")]
         with fs.scratch(self.store.scratch, "snapshot-") as scratch:
             index = scratch / "index"
             edits = self.files.edits()
             self._copy_index(index)
-            return WorkFolder(self.store.repo, self.folder, index).snapshot([*edits, *new]), new
+            return WorkFolder(self.store.repo, self.folder, index).snapshot([*edits, *new, *also]), new
 
     # -- moving ------------------------------------------------------------------------------
 
@@ -237,6 +237,7 @@ class WorkTree:
     ) -> list[Path]:
         """Stage, decide, rename. Returns where files of the user's that were in the way are now."""
         stage = self.folder / _STAGE
+        seen = self.edits()  # already looked at: refused, or saved
         try:
             with fs.scratch(self.store.scratch, "move-") as scratch, fs.disk_errors(f"write into {self.folder}"):
                 index = scratch / "index"
@@ -250,6 +251,7 @@ class WorkTree:
             raise
         with fs.uninterrupted():
             try:
+                self._guard_still(writes, deletes, seen)
                 aside = self._put_aside(in_way)
                 moving = {"tree": target.tree, "patch": target.patch, "commits": target.commits}
                 self._save(now, moving={**moving, "writes": list(writes), "deletes": list(deletes)})
@@ -259,6 +261,12 @@ class WorkTree:
                 raise
             self.finish()
         return aside
+
+    def _guard_still(self, writes: Sequence[str], deletes: Sequence[str], seen: Sequence[str]) -> None:
+        """Nobody saved a file that is about to change, while the new contents were staged."""
+        fresh = sorted((set(self.edits()) - set(seen)) & {*writes, *deletes})
+        if fresh:
+            raise Refused("local-edits", f"{self.folder} was edited meanwhile: {_few(fresh)}", "run it again")
 
     def _put_aside(self, in_way: Sequence[str]) -> list[Path]:
         """Move files of the user's into the store; all, or none."""

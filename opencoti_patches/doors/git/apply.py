@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from opencoti_patches.core.model import Entry, decode
+from opencoti_patches.core.model import Entry, decode, printable
 from opencoti_patches.doors import proc
 from opencoti_patches.doors.git.call import call, environment
 
+# A patch makes git die of these; of others the machine or its user does.
+_DEATHS = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _HUNK_LANDED = re.compile(rb"Hunk #(\d+) succeeded at (\d+) \(offset (-?\d+) lines?\)\.")
 
 
@@ -33,6 +36,7 @@ class Applied:
     ok: bool
     landings: tuple[tuple[Landing, ...], ...]
     errors: tuple[str, ...]
+    crash: str = ""  # how git died on the first that it did not get through
 
 
 def arguments(patches: Sequence[Path], *, strip: int, reverse: bool) -> list[str]:
@@ -76,6 +80,15 @@ def read_apply(done: proc.Done, reverse: bool = False) -> Applied:
     if file >= 0 and (done.code == 0 or applied == file + 1):
         patches.append(landed())
     return Applied(done.code == 0, tuple(patches), tuple(errors))
+
+
+def without_crash(done: proc.Done, said: Applied) -> Applied | None:
+    """A refusal in place of a crash: some garbled patches trip an assertion in git. None if it did not crash."""
+    if -done.code not in _DEATHS:
+        return None
+    last = printable(done.error_text.rsplit("\n", 1)[-1])
+    crash = f"git gives up on it ({signal.Signals(-done.code).name}): {last}"
+    return replace(said, ok=False, errors=(*said.errors, crash), crash=crash)
 
 
 def apply_check(folder: Path, patch: Path, *, strip: int = 1, reverse: bool = False) -> Applied:

@@ -12,7 +12,7 @@ from pathlib import Path
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, encode
 from opencoti_patches.doors import fs, proc
-from opencoti_patches.doors.git.apply import Applied, arguments, read_apply
+from opencoti_patches.doors.git.apply import Applied, arguments, read_apply, without_crash
 from opencoti_patches.doors.git.call import SAFE, call, environment, must
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
@@ -112,7 +112,10 @@ class Repository:
         args = ["apply", "--cached", *arguments(patches, strip=strip, reverse=reverse)]
         done = call(args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path, chatty=True)
         said = read_apply(done, reverse)
-        if done.code not in (0, 1, 128) or (said.ok and len(said.landings) != len(patches)):
+        if (crash := without_crash(done, said)) is not None:
+            index.with_name(f"{index.name}.lock").unlink(missing_ok=True)  # it had no time to
+            said = crash
+        elif done.code not in (0, 1, 128) or said.ok != (len(said.landings) == len(patches)):
             raise CouldNot("git", f"git apply ended with {done.code}: {done.error_text.splitlines()[-1:]}", "")
         return said
 
