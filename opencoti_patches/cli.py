@@ -91,6 +91,9 @@ def cli(ctx: click.Context, directory: str | None, quiet: bool, verbose: bool, a
 def main() -> NoReturn:
     """Run, and turn whatever happens into one clear line and the right exit code."""
     args = sys.argv[1:]
+    for stream in ("stdin", "stdout", "stderr"):  # closed by whoever started us: None, which nothing can print to
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, os.fdopen(os.open(os.devnull, os.O_RDWR), "r" if stream == "stdin" else "w"))
     as_json = (
         "--json" in args
         or any(a == "json" and args[i - 1] == "--format" for i, a in enumerate(args))

@@ -137,6 +137,12 @@ def import_archive(
         return store.repo.import_tree(_files(archive, wanted, label, progress))
 
 
+def top_folder(file: Path, label: str) -> str:
+    """The first component of the first member's name. Errors: CouldNot ``bad-archive``."""
+    with _opened(file, label) as archive:
+        return next((p for m in archive.members for p in m.name.split("/") if p not in ("", ".")), "")
+
+
 def choose(members: Sequence[Member], subdir: str, label: str, *, always_strip: bool = False) -> list[Member]:
     """The members that make the tree, with their ``path``, after every check; symlinks and hard links
     follow the files. Errors: UsageError ``no-subdir``; CouldNot ``unsafe-archive``, ``bad-archive``."""

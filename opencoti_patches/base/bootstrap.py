@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,7 +43,7 @@ def base_if_ready(config: Config, store: Store) -> TreeId | None:
     if len(known) != len(trees):
         return None
     tree = _combined(config, known, store)
-    return tree if tree is not None and (store.listings / tree).exists() else None
+    return tree if tree is not None and _listed(tree, store) else None
 
 
 def ensure_base(config: Config, store: Store, *, progress: Progress) -> TreeId:
@@ -52,7 +53,12 @@ def ensure_base(config: Config, store: Store, *, progress: Progress) -> TreeId:
     """
     store.open()
     known = [source_tree(source, store, progress=progress) for source in config.sources]
+    if not all(tree == EMPTY_TREE or store.repo.has(tree) for tree in known):
+        _start_anew(store)
+        known = [source_tree(source, store, progress=progress) for source in config.sources]
     tree = _combined(config, known, store)
+    if tree not in (None, EMPTY_TREE) and not store.repo.has(tree):
+        tree = None
     if tree is None:
         tree = _combine(config, known, store)
         _write(store, _combined_name(config, known), {"tree": tree})
@@ -64,9 +70,13 @@ def source_tree(source: Source, store: Store, *, progress: Progress) -> TreeId:
     """The tree of one source, without its ``into``. Errors: as ``ensure_base``."""
     if (tree := _recorded(source, store)) is not None:
         return tree
+    if _objects(store) is None and _objects_file(store).exists():
+        _start_anew(store)
     store.open()
     tree, facts = _kind(source).make_tree(source, store, progress=progress)
-    _write(store, _name(source.key()), {"tree": tree, "label": printable(source.label), **facts})
+    _write(
+        store, _name(source.key()), {"tree": tree, "label": printable(source.label), "origin": source.origin, **facts}
+    )
     return tree
 
 
@@ -103,6 +113,8 @@ def _recorded(source: Source, store: Store) -> TreeId | None:
     known = _read(store, _name(source.key()))
     if known is None:
         return None
+    if source.origin and known.get("origin") != source.origin:
+        return None  # from when a download counted for any version of that sum
     if source.kind == "directory":
         from opencoti_patches.base import directory
 
@@ -157,9 +169,23 @@ def _entries(listing: bytes) -> list[tuple[str, IndexEntry]]:
 
 
 def _list(tree: TreeId, store: Store) -> None:
-    listing = store.listings / tree
-    if not listing.exists():
-        fs.write(listing, store.repo.list_tree(tree))
+    if not _listed(tree, store):
+        listing = store.repo.list_tree(tree)
+        fs.write(store.listings / tree, listing)
+        _write(store, _name(f"listing of {tree}"), {"tree": tree, "sum": _sum(listing)})
+
+
+def _listed(tree: TreeId, store: Store) -> bool:
+    """Whether the listing is there and is as it was written: a damaged one would make files missing."""
+    known = _read(store, _name(f"listing of {tree}"))
+    try:
+        return known is not None and known.get("sum") == _sum((store.listings / tree).read_bytes())
+    except OSError:
+        return False
+
+
+def _sum(data: bytes) -> str:
+    return f"{len(data)} {zlib.crc32(data):08x}"  # against accidents; milliseconds count in a warm check
 
 
 def _name(key: str) -> str:
@@ -184,9 +210,22 @@ def _write(store: Store, name: str, record: Mapping[str, str]) -> None:
 def _objects(store: Store) -> str | None:
     """Which repository it is: records of one that was deleted and made anew count for nothing."""
     try:
-        return _objects_file(store).read_text()
-    except FileNotFoundError:
+        stamp = _objects_file(store).read_text()
+        found = os.listdir(store.objects / "objects")
+        loose = any(len(name) == 2 for name in found)
+        some = loose or any(p.endswith(".pack") for p in os.listdir(store.objects / "objects" / "pack"))
+    except OSError:
         return None
+    return stamp if some and (store.objects / "HEAD").exists() else None
+
+
+def _start_anew(store: Store) -> None:
+    """Give up a repository that has lost objects, and what was recorded of it."""
+    import shutil
+
+    for folder in (store.objects, store.verdicts):
+        shutil.rmtree(folder, ignore_errors=True)
+    store.open()
 
 
 def _objects_file(store: Store) -> Path:

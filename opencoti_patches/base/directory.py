@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opencoti_patches.base.limits import refusal
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import CouldNot, UsageError
@@ -63,7 +64,7 @@ def scan(folder: Path, *, without: Path) -> Scan:
     """Look at everything under ``folder``, in sorted order; ``without`` (the store) is not entered.
 
     Errors: CouldNot ``disk`` for a folder that cannot be read, ``special-file`` for what is neither a
-    file, a folder nor a symlink.
+    file, a folder nor a symlink, ``unsafe-path`` for a path that could never be written.
     """
     begun = time.time_ns()
     rows: list[str] = []
@@ -83,6 +84,7 @@ def scan(folder: Path, *, without: Path) -> Scan:
                         continue
                     path = prefix + (name if utf8 else decode(os.fsencode(name)))
                     if entry.is_dir(follow_symlinks=False):
+                        _refuse(path + "/", False, folder)
                         stack.append((path + "/", entry.path))
                         continue
                     st = entry.stat(follow_symlinks=False)
@@ -92,11 +94,18 @@ def scan(folder: Path, *, without: Path) -> Scan:
                             f"{printable(entry.path)} is neither a file, a folder nor a symbolic link",
                             "remove it: a tree cannot hold sockets, pipes or devices",
                         )
+                    if len(path) > 1000 or entry.is_symlink():
+                        _refuse(path, entry.is_symlink(), folder)
                     mtime = st.st_mtime_ns
                     racy = racy or abs(begun - mtime) < _RACY_NS
                     rows.append(f"{path}\0{st.st_mode} {st.st_size} {mtime} {st.st_ctime_ns} {st.st_ino}")
     rows.sort()
     return Scan(folder, rows, racy)
+
+
+def _refuse(path: str, link: bool, folder: Path) -> None:
+    if why := refusal(path, link=link):
+        raise CouldNot("unsafe-path", f"{folder} is refused: {why}", "")
 
 
 def fingerprint(source: Source, store: Store) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from opencoti_patches.base.limits import refusal
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import CouldNot, UsageError
@@ -76,7 +77,7 @@ class _Flattening:
             head, _, raw = row.partition(b"\t")
             mode, _, oid = head.decode().split(" ")
             path = decode(raw)
-            self._refuse_unsafe(path)
+            self._refuse_unsafe(path, mode)
             if mode == "160000":
                 links[path] = oid
             elif mode not in _PLAIN:  # group-writable, of git's first days: no index holds it
@@ -132,7 +133,9 @@ class _Flattening:
             "'submodules = false' leaves submodules out",
         )
 
-    def _refuse_unsafe(self, path: str) -> None:
+    def _refuse_unsafe(self, path: str, mode: str) -> None:
+        if why := refusal(path, link=mode == "120000"):
+            raise CouldNot("unsafe-path", f"{net.shown(self.source.url)} is refused: {why}", "")
         for part in path.split("/"):
             if part in ("", ".", "..") or part.lower() == ".git":
                 raise CouldNot(

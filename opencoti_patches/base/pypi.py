@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from opencoti_patches.base.archive import import_archive, keep, missing_sha256
+from opencoti_patches.base.archive import import_archive, keep, missing_sha256, top_folder
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import CouldNot, UsageError
@@ -57,13 +57,32 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
 def obtain(source: Source, store: Store, *, progress: Progress) -> tuple[Path, str]:
     """The verified file and its sha256, from the store's downloads if it is there (no pip, no network)."""
     known = source.sha256 or fs.read_json(_note(source, store)) or ""
-    if known and (kept := store.downloads / str(known)).is_file():
+    if known and (kept := _kept(source, str(known), store)):
         return kept, str(known)
     progress.update(f"looking for {source.label}")
     settings = pip_settings()
     with net.client(settings.connection) as http:
         # One place after the other: where the first has the file, an unreachable second one costs nothing.
         return _first_good(source, store, settings, _links(source, settings, http), progress)
+
+
+def _kept(source: Source, sha256: str, store: Store) -> Path | None:
+    """The stored file of this sum, if it is this package and version: by the note beside it, or, in a store
+    from before there were notes, by its top folder, which is NAME-VERSION."""
+    file = store.downloads / sha256
+    if (kept := store.kept(sha256, source.origin)) or not file.is_file():
+        return kept
+    from packaging.utils import InvalidSdistFilename, canonicalize_name, parse_sdist_filename
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        its = parse_sdist_filename(f"{top_folder(file, source.label)}.tar.gz")
+        if its != (canonicalize_name(source.package), Version(source.version)):
+            return None
+    except (InvalidSdistFilename, InvalidVersion, CouldNot):
+        return None
+    store.note_origin(sha256, source.origin)
+    return store.kept(sha256, source.origin)
 
 
 def _first_good(
@@ -189,11 +208,15 @@ def _links(source: Source, settings: PipSettings, http: PyPIClient) -> Iterator[
         return
     places = ", ".join(net.shown(p) for p in (*settings.find_links, *settings.indexes)) or "nowhere (no-index is set)"
     if others:
-        near = sorted(others, key=lambda v: (v < wanted, v))[:6]
+        newest = sorted(others, reverse=True)[:3]
+        around = (
+            *sorted((v for v in others if v < wanted), reverse=True)[:1],
+            *sorted(v for v in others if v > wanted)[:1],
+        )
         raise CouldNot(
             "no-sdist",
             f"there is no source distribution of {source.package} {source.version}",
-            f"there are {', '.join(map(str, sorted(near)))}",
+            f"the newest: {', '.join(map(str, newest))}; the nearest: {' and '.join(map(str, around))}",
         )
     raise CouldNot(
         "no-sdist",

@@ -6,15 +6,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opencoti_patches.core.errors import UsageError
 from opencoti_patches.doors import fs
 
 if TYPE_CHECKING:
     from opencoti_patches.doors.git import Repository
+
+
+_AT_REST = 60.0  # seconds without a byte
 
 
 class Store:
@@ -26,7 +31,7 @@ class Store:
         # what belongs to one project, where several share the store
         self.own = root / "projects" / hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
         self.objects = root / "objects.git"
-        self.downloads = root / "downloads"  # one file a sha256
+        self.downloads = root / "downloads"  # one file a sha256, and a note of what it was fetched as
         self.bases = root / "bases"  # what a source's contents are, by its key
         self.listings = root / "listings"  # ls-tree of base trees, by tree id
         self.verdicts = root / "verdicts"  # by chain
@@ -47,7 +52,12 @@ class Store:
     def of(cls, project: Path) -> Store:
         """The project's store; ``OPENCOTI_STORE`` moves it (worktrees, CI caches)."""
         moved = os.environ.get("OPENCOTI_STORE")
-        return cls(Path(moved).expanduser().resolve() if moved else project.absolute() / ".opencoti", project)
+        try:
+            return cls(Path(moved).expanduser().resolve() if moved else project.absolute() / ".opencoti", project)
+        except RuntimeError:  # ~nobody
+            raise UsageError(
+                "bad-value", f"OPENCOTI_STORE={moved}: there is no such user", "write the whole path"
+            ) from None
 
     def open(self) -> Store:
         """Make it usable: the folder, its own ignore entry, the repository."""
@@ -65,4 +75,33 @@ class Store:
             fs.recover(self.journal, (self.project, *folders))
             for folder in folders:
                 fs.sweep(folder)
+            self._sweep_packs()
             yield
+
+    def kept(self, sha256: str, origin: str) -> Path | None:
+        """The stored download of this sum, if it is whole and was fetched as ``origin``."""
+        from opencoti_patches.doors import net
+
+        file = self.downloads / sha256
+        known = fs.read_json(self._origins(sha256))
+        if not isinstance(known, list) or origin not in known or not file.is_file():
+            return None
+        return file if net.sha256_of(file) == sha256 else None
+
+    def note_origin(self, sha256: str, origin: str) -> None:
+        """Record that the stored download of this sum is what ``origin`` gave."""
+        known = fs.read_json(self._origins(sha256))
+        origins = {str(o) for o in known} if isinstance(known, list) else set()
+        if origin not in origins:
+            fs.write(self._origins(sha256), fs.json_bytes(sorted({*origins, origin})))
+
+    def _origins(self, sha256: str) -> Path:
+        return self.downloads / f"{sha256}.from.json"
+
+    def _sweep_packs(self) -> None:
+        """Remove the packs that killed imports left half-written; whoever is no writer makes one for an
+        instant only. With the lock held."""
+        for left in (self.objects / "objects" / "pack").glob("tmp_pack_*"):
+            with contextlib.suppress(OSError):
+                if left.stat().st_mtime < time.time() - _AT_REST:
+                    left.unlink()

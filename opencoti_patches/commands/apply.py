@@ -24,7 +24,7 @@ opencoti-patches apply --commits
 """
     )
 )
-@click.argument("folder", metavar="[DIR]", required=False)
+@click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
 @click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="The tree after this patch.")
 @click.option("--commits", is_flag=True, help="Make DIR a git repository, a commit a patch.")
 @click.option("--force", is_flag=True, help="Overwrite local edits, saved as a patch first.")

@@ -17,7 +17,7 @@ opencoti-patches bootstrap --to 0033 WORK
 """
     )
 )
-@click.argument("folder", metavar="[DIR]", required=False)
+@click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
 @click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="The tree after this patch.")
 @click.option("--force", is_flag=True, help="Overwrite local edits in DIR, saved as a patch first.")
 @options()

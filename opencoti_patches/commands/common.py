@@ -78,7 +78,7 @@ def options(formats: bool = False) -> Callable[[FUNCTION], FUNCTION]:
             )
         call = click.option("-v", "--verbose", is_flag=True, help="More detail.")(call)
         call = click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")(call)
-        return click.option("-C", "directory", metavar="DIR", help="Run as if started in DIR.")(call)
+        return click.option("-C", "directory", metavar="DIR", type=click.Path(), help="Run as if started in DIR.")(call)
 
     return wrap
 

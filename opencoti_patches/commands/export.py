@@ -23,7 +23,7 @@ opencoti-patches export --format mbox OUT
 """
     )
 )
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="quilt", help="What to write (default: quilt).")
 @click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="Only the series up to this patch.")
 @options()

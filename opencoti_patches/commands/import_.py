@@ -27,9 +27,9 @@ opencoti-patches import ../fork/debian/patches
 """
     ),
 )
-@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.argument("files", metavar="[FILE]...", type=click.Path(), nargs=-1)
 @click.option("--range", "commits", metavar="A..B", help="Take these commits of a git repository.")
-@click.option("--repo", metavar="DIR", help="The repository of --range (default: here).")
+@click.option("--repo", metavar="DIR", type=click.Path(), help="The repository of --range (default: here).")
 @click.option("--after", metavar="PATCH", shell_complete=complete_patch, help="Put them behind this patch, not last.")
 @click.option("--renumber", is_flag=True, help="Later patches get new numbers to make room.")
 @click.option("--strip", "-p", type=click.IntRange(0), metavar="N", help="Strip level of patches that say none.")

@@ -26,7 +26,7 @@ opencoti-patches init my-fork && cd my-fork
 """
     )
 )
-@click.argument("folder", metavar="[DIR]", default=".")
+@click.argument("folder", metavar="[DIR]", type=click.Path(), default=".")
 @options()
 @click.pass_context
 def command(ctx: click.Context, run: Run, folder: str) -> None:

@@ -22,7 +22,9 @@ opencoti-patches new pinned-kv --from WORK --after 0033 --renumber
     )
 )
 @click.argument("slug", metavar="SLUG")
-@click.option("--from", "folder", metavar="DIR", help="The edited folder (default: tree.dir of opencoti.toml).")
+@click.option(
+    "--from", "folder", metavar="DIR", type=click.Path(), help="The edited folder (default: tree.dir of opencoti.toml)."
+)
 @click.option("--after", metavar="PATCH", shell_complete=complete_patch, help="Put it behind this patch, not last.")
 @click.option("--renumber", is_flag=True, help="Later patches get new numbers to make room.")
 @click.option("-m", "--message", metavar="TEXT", default="", help="First line: what it does. The rest: why.")

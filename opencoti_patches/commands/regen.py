@@ -31,10 +31,10 @@ opencoti-patches regen 0034 --from WORK
     )
 )
 @click.argument("names", metavar="[PATCH]...", nargs=-1, shell_complete=complete_patch)
-@click.option("--from", "folder", metavar="DIR", help="The patch becomes what was edited in DIR.")
+@click.option("--from", "folder", metavar="DIR", type=click.Path(), help="The patch becomes what was edited in DIR.")
 @click.option("--note", "tag", metavar="TAG", default="", help="A word for the note line, such as an issue.")
 @click.option("--accept-adapted", is_flag=True, help="Write patches whose content changed, too.")
-@click.option("--into", metavar="DIR", help="Write to DIR, and leave the patches folder alone.")
+@click.option("--into", metavar="DIR", type=click.Path(), help="Write to DIR, and leave the patches folder alone.")
 @click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
 @options()
 @click.pass_context

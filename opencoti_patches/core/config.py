@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -44,6 +46,16 @@ class Source:
         """What people call it: ``llama-cpp-python 0.3.24``."""
         what = f"{self.package} {self.version}" if self.package else self.url or self.path
         return f"{what} {self.rev}".strip() if self.kind == "git" else what
+
+    @property
+    def origin(self) -> str:
+        """What a download of it is known by: package and version, or a digest of the URL, which may hold
+        a password. Empty for what is not downloaded as a file."""
+        if self.kind == "pypi-sdist":
+            return f"pypi-sdist {re.sub('[-_.]+', '-', self.package).lower()} {self.version}"
+        if self.kind == "archive" and self.url:
+            return f"archive {hashlib.sha256(self.url.encode('utf-8', 'surrogateescape')).hexdigest()}"
+        return ""
 
     def key(self) -> str:
         """The text that names its contents; a label or its place in the tree change nothing of them."""
@@ -98,7 +110,7 @@ def load(start: Path) -> Config:
 def from_table(table: Mapping[str, Any], root: Path) -> Config:
     """A checked configuration from parsed TOML."""
     _known(table, {"schema", "name", "base", "series", "tree"}, "")
-    if table.get("schema") != SCHEMA:
+    if type(table.get("schema")) is not int or table["schema"] != SCHEMA:  # true is 1 too
         raise UsageError(
             "bad-schema",
             f"{FILE_NAME}: schema must be {SCHEMA}, it is {table.get('schema')!r}",
@@ -166,10 +178,21 @@ def _source(raw: Mapping[str, Any], number: int, root: Path) -> Source:
         raise UsageError("bad-value", f"{FILE_NAME}: {where}: sha256 is 64 hex digits", "")
     values["sha256"] = sha.lower()
     if values.get("path"):
-        values["path"] = str(root / Path(values["path"]).expanduser())
+        values["path"] = str(root / _home(values["path"], "path", where))
     if kind == "git" and "://" not in values["url"] and (values["url"][:1] in "./~" or (root / values["url"]).exists()):
-        values["url"] = str((root / Path(values["url"]).expanduser()).resolve())
+        values["url"] = str((root / _home(values["url"], "url", where)).resolve())
     return Source(**values)
+
+
+def _home(value: str, key: str, where: str) -> Path:
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise UsageError(
+            "bad-value",
+            f"{FILE_NAME}: {where}: {key} = {value!r}: there is no such user",
+            "'~/' is your own home; write './~name' for a folder that is called so",
+        ) from None
 
 
 def _table(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -74,7 +74,12 @@ class Records:
                 continue
             try:
                 known = self._load(count)
-            except (LookupError, TypeError, ValueError, AttributeError):  # damaged, or nobody's: as if it were not there
+            except (
+                LookupError,
+                TypeError,
+                ValueError,
+                AttributeError,
+            ):  # damaged, or nobody's: as if it were not there
                 continue
             if known:
                 return known

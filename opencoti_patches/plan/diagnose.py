@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from opencoti_patches.core.model import Entry, PatchName, Problem, Verdict, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import apply_reject
+from opencoti_patches.doors.git.apply import GIVES_UP
 from opencoti_patches.plan.explain import Explainer
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.parse import Parsed
@@ -32,13 +33,12 @@ def diagnose(
     scratch: Scratch,
     failed: Sequence[tuple[Entry, Parsed]],
     earlier: Sequence[Entry],
-    crash: str = "",
 ) -> Verdict:
     """Explain a refused patch. ``scratch`` stands just before it, ``failed`` are the patches before it
-    that were refused too, ``earlier`` all patches before it;
-    ``crash`` is how git died on it, if it did."""
+    that were refused too, ``earlier`` all patches before it."""
     files = tuple(printable(f.path) for f in parsed.files)
     before = tuple(e.name for e, _ in failed)
+    crash = next((e for e in errors if e.startswith(GIVES_UP)), "")
     if not parsed.files and not crash and not any(d.fatal for d in parsed.defects):
         nothing = Problem(cause="empty", message="the file holds no change that git can read")
         return Verdict(name=entry.name, status="empty", cause="empty", problems=(nothing,), without=before)
@@ -96,7 +96,9 @@ def _ask(entry: Entry, parsed: Parsed, scratch: Scratch) -> list[Said]:
         )
         said = said[::-1] if entry.reverse else said  # git goes through them from the last to the first
         for i, f in enumerate(parsed.files):
-            if f.old in left_out:  # then git could not look; a symlink is one line, so a hunk that is not all of it fails
+            if (
+                f.old in left_out
+            ):  # then git could not look; a symlink is one line, so a hunk that is not all of it fails
                 content = scratch.repo.blobs([state[f.old][1]])[state[f.old][1]]
                 said[i] = Said(rejected=tuple(h.number for h in f.hunks if b"".join(h.old) != content))
         return said

@@ -15,10 +15,12 @@ from pathlib import Path
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.model import Entry, Place, Plan, Problem, TreeId, Verdict, printable
 from opencoti_patches.core.progress import Progress
-from opencoti_patches.doors.git import Landing, runs_of
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.git import Landing, apply_check, runs_of
 from opencoti_patches.plan.chain import Known, Records
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.scratch import Scratch, touched
+from opencoti_patches.series.order import stamp_of
 from opencoti_patches.series.parse import Parsed, parse
 
 _SEGMENT = 128  # patches between two records: what an edit in the middle costs at most
@@ -63,7 +65,11 @@ class Judge:
                     self._refuse(rest.pop(0), ())
                     continue
                 progress.update("checking patches", len(self.verdicts), len(self.entries), "patches")
-                taken, refused = self.scratch.take(list(takewhile(lambda e: not self._lacks_contents(e), rest)))
+                batch = rest[:1] if self._has_binary(rest[0]) else list(takewhile(self._is_plain, rest))
+                taken, refused = self.scratch.take(batch)
+                if refused is None and self._has_binary(batch[0]):
+                    refused = self._literally_refused(batch[0])
+                    taken = taken if refused is None else ()
                 for entry, landed in zip(rest, taken, strict=False):
                     landings.append((entry, landed))
                     self.verdicts.append(self._passed(entry, landed))
@@ -77,6 +83,26 @@ class Judge:
         """Whether it only says that binary files differ. git would take it on a machine that happens to
         have the new contents in its objects; strict is what it takes on any."""
         return any(f.binary == "names-only" for f in self.parsed[entry.name].files)
+
+    def _has_binary(self, entry: Entry) -> bool:
+        return any(f.binary == "git" for f in self.parsed[entry.name].files)
+
+    def _is_plain(self, entry: Entry) -> bool:
+        return not self._lacks_contents(entry) and not self._has_binary(entry)
+
+    def _literally_refused(self, entry: Entry) -> tuple[str, ...] | None:
+        """Where git has the new contents of a binary file in its objects, it never looks at the patch's: so let
+        it try a patch that went in once more without any, on the files alone. If it says no, the patch is out
+        again."""
+        before, now = self.scratch.before(), self.scratch.state()
+        changed = {p for p in before.keys() | now.keys() if before.get(p) != now.get(p)}
+        with fs.scratch(self.folder, "binary-") as folder:
+            self.scratch.lay_out(folder, changed | touched([self.parsed[entry.name]]), before)
+            said = apply_check(folder, entry.path, strip=entry.strip, reverse=entry.reverse)
+        if said.ok:
+            return None
+        self.scratch.undo()
+        return said.errors
 
     def _refuse(self, entry: Entry, errors: tuple[str, ...]) -> None:
         self.verdicts.append(self._failed(entry, errors))
@@ -138,4 +164,4 @@ def _edited(entry: Entry) -> bool:
         st = entry.path.stat()
     except OSError:
         return True
-    return (st.st_mtime_ns, st.st_size) != entry.stamp
+    return stamp_of(st)[: len(entry.stamp)] != entry.stamp

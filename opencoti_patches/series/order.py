@@ -47,7 +47,7 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
             if option == "-R":
                 reverse = True
             elif m := re.fullmatch(r"-p(\d+)", option):
-                strip = checked_strip(int(m[1][-20:]) if m[1].isascii() else -1, f"{where} line {number}: -p")
+                strip = checked_strip(int(m[1]) if len(m[1]) < 10 else -1, f"{where} line {number}: -p")
             elif option == "-pab":  # names like a/x and b/x: one level
                 strip = 1
             else:

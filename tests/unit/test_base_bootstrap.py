@@ -112,6 +112,58 @@ def test_a_damaged_record_is_as_none(tmp_path: Path, store: Store) -> None:
     assert names(store, project) == ["f"]
 
 
+@pytest.mark.parametrize("harm", ["empty", "cut", "flipped"])
+def test_a_damaged_listing_is_written_anew(tmp_path: Path, store: Store, harm: str) -> None:
+    project = config(source(tmp_path, "a", f="1", g="2"))
+    names(store, project)
+    (listing,) = store.listings.iterdir()
+    whole = listing.read_bytes()
+    listing.write_bytes({"empty": b"", "cut": whole[:20], "flipped": whole.replace(b"\tf", b"\tF")}[harm])
+    assert base_if_ready(project, store) is None
+    assert names(store, project) == ["f", "g"]
+    assert listing.read_bytes() == whole
+
+
+@pytest.mark.parametrize("lost", ["objects", "HEAD", "objects/*"])
+def test_a_repository_that_lost_its_objects_is_made_anew(tmp_path: Path, store: Store, lost: str) -> None:
+    import shutil
+
+    project = config(source(tmp_path, "a", "x", f="1"), source(tmp_path, "b", g="2"))
+    names(store, project)
+    for path in list(store.objects.glob(lost)):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert base_if_ready(project, store) is None
+    assert names(store, project) == ["g", "x/f"]
+
+
+def test_a_recorded_tree_that_is_gone_is_made_again(tmp_path: Path, store: Store) -> None:
+    project = config(source(tmp_path, "a", f="1"))
+    tree = ensure_base(project, store, progress=Silent())
+    for pack in (store.objects / "objects" / "pack").iterdir():
+        pack.unlink()
+    (store.objects / "objects" / tree[:2] / tree[2:]).unlink(missing_ok=True)
+    store.repo.hash_blobs([b"of a check"])
+    assert not store.repo.has(tree)
+    assert names(store, project) == ["f"] and store.repo.has(tree)
+
+
+def test_packs_of_killed_imports_are_swept(store: Store) -> None:
+    store.open()
+    packs = store.objects / "objects" / "pack"
+    packs.mkdir(exist_ok=True)
+    for name, age in (("tmp_pack_old", 70), ("tmp_pack_young", 5), ("pack-x.pack", 5000)):
+        (packs / name).write_bytes(b"x")
+        os.utime(packs / name, (time.time() - age,) * 2)
+    with store.writing("bootstrap"):
+        assert sorted(p.name for p in packs.iterdir()) == ["pack-x.pack", "tmp_pack_young"]
+
+
+def test_a_store_in_the_home_of_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENCOTI_STORE", "~nosuch/x")
+    with pytest.raises(UsageError, match="no such user"):
+        Store.of(tmp_path)
+
+
 def test_warm_is_fast(tmp_path: Path, store: Store) -> None:
     files = {f"d{i % 40}__f{i}": "x" for i in range(3000)}
     project = config(source(tmp_path, "a", **files))

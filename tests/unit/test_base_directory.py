@@ -240,3 +240,13 @@ def test_what_a_killed_import_left_is_swept(folder: Path, store: Store) -> None:
     os.utime(old, (time.time() - 7200,) * 2)
     taken(store, folder)
     assert not old.exists() and young.exists()
+
+
+@pytest.mark.parametrize(("name", "why"), [("d/" * 200 + "x", "200 folders deep"), (".gitmodules", "symbolic link")])
+def test_paths_that_could_never_be_written(tmp_path: Path, name: str, why: str) -> None:
+    folder = tmp_path / "refused"
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).symlink_to("x")
+    with pytest.raises(CouldNot) as e:
+        directory.scan(folder, without=tmp_path / "store")
+    assert e.value.code == "unsafe-path" and why in e.value.message and "\n" not in e.value.message

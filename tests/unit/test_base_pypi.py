@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from test_base_net import Site, serving
 
-from opencoti_patches.base import pypi
+from opencoti_patches.base import bootstrap, pypi
 from opencoti_patches.base.bootstrap import base_if_ready, ensure_base, source_sha256, source_tree
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Config, Source
@@ -165,6 +165,43 @@ def test_offline_from_then_on(site: Site, store: Store, monkeypatch: pytest.Monk
     assert len(site.asked) == asked
 
 
+def test_a_kept_download_counts_for_its_own_version_alone(site: Site, store: Store) -> None:
+    publish(site, "html", hashes=False)
+    contents(store, of("1.0"))
+    old = sum_of(VERSIONS["1.0"])
+    error = failure(store, of("1.1", sha256=old))
+    assert error.code == "wrong-sha256" and sum_of(VERSIONS["1.1"]) in error.message
+    assert failure(store, of("1.0", sha256=old, package="b.pkg")).code == "no-sdist"
+    asked = len(site.asked)
+    assert contents(store, of("1.0", package="A_pkg")) == ["src/f.c"]
+    assert len(site.asked) == asked
+
+
+def test_a_store_from_before_there_were_notes(site: Site, store: Store) -> None:
+    publish(site, "html", hashes=False)
+    contents(store, of("1.0"))
+    for note in store.downloads.glob("*.from.json"):
+        note.unlink()
+    asked, old = len(site.asked), sum_of(VERSIONS["1.0"])
+    for record in store.bases.iterdir():  # as an old one, which may have been of another version's file
+        known = json.loads(record.read_bytes())
+        known.pop("origin", None)
+        (store.bases / bootstrap._name(of("1.1", sha256=old).key())).write_text(json.dumps(known))
+    assert failure(store, of("1.1", sha256=old)).code == "wrong-sha256"
+    (store.downloads / f"{old}.from.json").unlink(missing_ok=True)
+    asked = len(site.asked)
+    assert contents(store, of("1.0", subdir="vendor")) == ["x/src/f.c"]
+    assert len(site.asked) == asked
+
+
+def test_a_part_of_another_version_is_not_carried_on(site: Site, store: Store) -> None:
+    publish(site, "html", hashes=False)
+    store.downloads.mkdir(parents=True)
+    old = sum_of(VERSIONS["1.0"])
+    (store.downloads / f"{old}.part").write_bytes(VERSIONS["1.0"])
+    assert failure(store, of("1.1", sha256=old)).code == "wrong-sha256"
+
+
 def test_a_missing_sum_is_computed_and_said(site: Site, store: Store) -> None:
     publish(site, "json")
     for _ in range(2):  # the second time from what was kept
@@ -205,7 +242,8 @@ def test_a_dropped_connection(site: Site, store: Store) -> None:
 def test_a_version_that_is_not_there(site: Site, store: Store) -> None:
     publish(site, "json")
     error = failure(store, of("1.0.5", sha256=""))
-    assert error.code == "no-sdist" and error.hint == "there are 1.0, 1.1, 1.2rc1, 1.3"
+    assert error.code == "no-sdist" and error.hint == "the newest: 1.3, 1.2rc1, 1.1; the nearest: 1.0 and 1.1"
+    assert failure(store, of("9.9", sha256="")).hint == "the newest: 1.3, 1.2rc1, 1.1; the nearest: 1.3"
     error = failure(store, of(package="other", sha256=""))
     assert error.code == "no-sdist" and "404" in error.message and f"{site.url}/simple" in error.hint
 

@@ -134,6 +134,9 @@ def test_a_wrong_kind(kind: str, hint: str) -> None:
     [
         (FOLDER, "bad-schema", "schema must be 1, it is None"),
         ("schema = 2\n" + FOLDER, "bad-schema", "it is 2"),
+        ("schema = true\n" + FOLDER, "bad-schema", "it is True"),
+        (HEAD + '[[base.source]]\nkind = "directory"\npath = "~nosuch/x"\n', "bad-value", "no such user"),
+        (HEAD + '[[base.source]]\nkind = "git"\nurl = "~nosuch/x"\nrev = "r"\n', "bad-value", "no such user"),
         (HEAD, "no-base", "at least one [[base.source]]"),
         (HEAD + "[base]\nsource = []\n", "no-base", "at least one"),
         (HEAD + '[base]\nsource = "x"\n', "no-base", "at least one"),

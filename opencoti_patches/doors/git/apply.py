@@ -12,6 +12,7 @@ from opencoti_patches.core.model import Entry, decode, printable
 from opencoti_patches.doors import proc
 from opencoti_patches.doors.git.call import call, environment
 
+GIVES_UP = "git gives up on it"
 # A patch makes git die of these; of others the machine or its user does.
 _DEATHS = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _HUNK_LANDED = re.compile(rb"Hunk #(\d+) succeeded at (\d+) \(offset (-?\d+) lines?\)\.")
@@ -36,7 +37,6 @@ class Applied:
     ok: bool
     landings: tuple[tuple[Landing, ...], ...]
     errors: tuple[str, ...]
-    crash: str = ""  # how git died on the first that it did not get through
 
 
 def arguments(patches: Sequence[Path], *, strip: int, reverse: bool) -> list[str]:
@@ -87,8 +87,8 @@ def without_crash(done: proc.Done, said: Applied) -> Applied | None:
     if -done.code not in _DEATHS:
         return None
     last = printable(done.error_text.rsplit("\n", 1)[-1])
-    crash = f"git gives up on it ({signal.Signals(-done.code).name}): {last}"
-    return replace(said, ok=False, errors=(*said.errors, crash), crash=crash)
+    crash = f"{GIVES_UP} ({signal.Signals(-done.code).name}): {last}"
+    return replace(said, ok=False, errors=(crash, *said.errors))
 
 
 def apply_check(folder: Path, patch: Path, *, strip: int = 1, reverse: bool = False) -> Applied:

@@ -115,7 +115,7 @@ class Repository:
         if (crash := without_crash(done, said)) is not None:
             index.with_name(f"{index.name}.lock").unlink(missing_ok=True)  # it had no time to
             said = crash
-        elif done.code not in (0, 1, 128) or said.ok != (len(said.landings) == len(patches)):
+        if (crash is None and done.code not in (0, 1, 128)) or said.ok != (len(said.landings) == len(patches)):
             raise CouldNot("git", f"git apply ended with {done.code}: {done.error_text.splitlines()[-1:]}", "")
         return said
 

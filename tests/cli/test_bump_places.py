@@ -1,0 +1,87 @@
+"""``bump`` where upstream makes a place doubtful: never wrong in silence."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Diff, Sandbox
+from .test_bump import Carry, carry, edit, statuses
+
+__all__ = ["carry"]
+
+SURE = ("kept", "renumbered", "regenerated", "upstreamed")
+
+
+def one(run: Sandbox) -> str:
+    """The status of the one patch, nothing accepted."""
+    return next(iter(statuses(run, "new", "--dry-run").values()))
+
+
+def function(name: str) -> str:
+    lines = ["int x = a;", "step1(x);", "step2(x);", "x += 1;", "log_it(x);", "done(x);", "return x;"]
+    return f"int {name}(int a)\n{{\n" + "".join(f"    {line}\n" for line in lines) + "}\n\n"
+
+
+def block(name: str, kind: str = "x") -> str:
+    return f"[{name}]\nkind = {kind}\nmode = 1\nopt = 2\nsize = 10\ncolor = red\nfoo = 1\nend = 1\n\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "ours", "new"),
+    [
+        (
+            "the added line is there, the removed one too",
+            "start\nbegin of it\n  call_old(a, b);\n  tail of it\nend\n",
+            "start\nbegin of it\n  check(a);\n  tail of it\nend\n",
+            "start\nbegin of it\n  check(a);\n  call_old(a, b, c);\n  tail of it\nend\n",
+        ),
+        (
+            "the added line is there at another depth",
+            "for a in x:\n    one(a)\nlast(x)\n",
+            "for a in x:\n    one(a)\n    two(a)\nlast(x)\n",
+            "for a in x:\n    one(a)\ntwo(a)\nlast(x)\n",
+        ),
+        (
+            "a twin of the function stands where it stood",
+            '#include "x.h"\n' + function("two"),
+            '#include "x.h"\n' + function("two").replace("x += 1", "x += 2"),
+            '#include "x.h"\n' + function("zero") + function("two"),
+        ),
+        (
+            "the right block changed, an equal one lies elsewhere",
+            block("alpha") + "s1\ns2\ns3\n" + block("beta"),
+            block("alpha").replace("size = 10", "size = 20") + "s1\ns2\ns3\n" + block("beta"),
+            block("alpha", "y") + "s1\ns2\ns3\n" + block("beta"),
+        ),
+        (
+            "the neighbours changed places",
+            "begin();\nprepare_it(a);\nfinish_it(b);\nend();\n",
+            "begin();\nprepare_it(a);\nOUR_CALL(a);\nfinish_it(b);\nend();\n",
+            "begin();\nfinish_it(b);\nprepare_it(a);\nend();\n",
+        ),
+        (
+            "the last line lost its newline",
+            "l1\nl2\nl3\nthe last line of it\n",
+            "l1\nl2\nl3\nthe last line of it\nappended by us\n",
+            "l1\nl2\nl3\nthe last line of it",
+        ),
+    ],
+)  # fmt: skip
+def test_a_doubtful_place_is_never_sure(carry: Carry, diff: Diff, name: str, old: str, ours: str, new: str) -> None:
+    run = carry({"f.c": old}, {"f.c": new}, {"0001-ours.patch": diff("f.c", old, ours)})
+    assert one(run) not in SURE, name
+
+
+def test_a_rename_that_upstream_does_not_have_is_not_upstreamed(carry: Carry, diff: Diff) -> None:
+    text = "a1\na2\na3\na4\n"
+    added = edit(text, ("a2\n", "a2\nnew line\n"))
+    patch = diff("f.c", text, added) + "diff --git a/g.c b/h.c\nsimilarity index 100%\nrename from g.c\nrename to h.c\n"
+    run = carry({"f.c": text, "g.c": "x\n"}, {"f.c": added, "g.c": "x\n"}, {"0001-both.patch": patch})
+    assert one(run) == "adapted"
+
+
+def test_a_twin_elsewhere_is_no_doubt_where_upstreams_diff_says_so(carry: Carry, diff: Diff) -> None:
+    old = function("one") + function("two")
+    ours = function("one") + function("two").replace("x += 1", "x += 2")
+    run = carry({"f.c": old}, {"f.c": "// a line\n" + old}, {"0001-two.patch": diff("f.c", old, ours)})
+    assert one(run) == "renumbered"
