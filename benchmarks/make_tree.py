@@ -59,9 +59,13 @@ def make(root: Path, files: int, patches: int, touched: int, seed: int = 1) -> P
 
 def diff(path: str, old: list[str], new: list[str], at: int) -> str:
     """One file's part of a patch that replaces line ``at``, from 0."""
-    rows = [f" {x}" for x in old[at - 3 : at]] + [f"-{old[at]}", f"+{new[at]}"] + [f" {x}" for x in old[at + 1 : at + 4]]
+    rows = (
+        [f" {x}" for x in old[at - 3 : at]] + [f"-{old[at]}", f"+{new[at]}"] + [f" {x}" for x in old[at + 1 : at + 4]]
+    )
     return (
-        f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -{at - 2},7 +{at - 2},7 @@\n" + "\n".join(rows) + "\n"
+        f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -{at - 2},7 +{at - 2},7 @@\n"
+        + "\n".join(rows)
+        + "\n"
     )
 
 
@@ -72,6 +76,10 @@ def git(folder: Path, *args: str) -> str:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "HOME": str(folder),
-        **{f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "bench"), ("EMAIL", "bench@bench.invalid"))},
+        **{
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", "bench"), ("EMAIL", "bench@bench.invalid"))
+        },
     }
     return subprocess.run(["git", *args], cwd=folder, env=env, check=True, capture_output=True, text=True).stdout

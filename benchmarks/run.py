@@ -1,6 +1,6 @@
 """Timings as ratios against peers in the same run: ``make bench``. docs/benchmarks.md says what they mean.
 
-    python benchmarks/run.py [--patches 500] [--touched 3] [--runs 5] [--large 80000] [--json FILE]
+python benchmarks/run.py [--patches 500] [--touched 3] [--runs 5] [--large 80000] [--json FILE]
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def one_cached(project: Path) -> Callable[[], object]:
     def run() -> None:
         shutil.copyfile(upstream / ".git" / "index", index)
         subprocess.run(
-            ["git", "apply", "--cached", *patches], cwd=upstream, env={**os.environ, "GIT_INDEX_FILE": str(index)}, check=True
+            ["git", "apply", "--cached", *patches],
+            cwd=upstream,
+            env={**os.environ, "GIT_INDEX_FILE": str(index)},
+            check=True,
         )
 
     return run
@@ -69,7 +72,9 @@ def quilt(project: Path) -> Callable[[], object]:
         shutil.copytree(project.parent / "upstream", work, ignore=shutil.ignore_patterns(".git"))
         shutil.copytree(project / "patches", work / "patches")
         begun = time.perf_counter()
-        subprocess.run(["quilt", "push", "-a", "-q"], cwd=work, check=True, capture_output=True, env={**os.environ, "QUILTRC": "-"})
+        subprocess.run(
+            ["quilt", "push", "-a", "-q"], cwd=work, check=True, capture_output=True, env={**os.environ, "QUILTRC": "-"}
+        )
         run.took = time.perf_counter() - begun  # type: ignore[attr-defined]
 
     return run
@@ -82,7 +87,9 @@ def memory(project: Path) -> float:
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, capture_output=True); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
-    out = subprocess.run([sys.executable, "-c", code, *TOOL, "-C", str(project), "check"], check=True, capture_output=True, text=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code, *TOOL, "-C", str(project), "check"], check=True, capture_output=True, text=True
+    )
     return int(out.stdout) / 1024
 
 
@@ -135,12 +142,22 @@ def measure(root: Path, given: argparse.Namespace) -> list[tuple[str, str, str]]
     am = time.perf_counter() - begun
     rows.append(("git am of all", f"{am:.1f} s", f"{am / cold:.0f} times a cold check"))
     tool(small, "apply")
-    forward = timed(lambda: tool(small, "apply"), given.runs, lambda: tool(small, "apply", "--to", last.name.replace("0500", "0499")))
+    forward = timed(
+        lambda: tool(small, "apply"),
+        given.runs,
+        lambda: tool(small, "apply", "--to", last.name.replace("0500", "0499")),
+    )
     rows.append(("apply of one patch more", f"{forward * 1000:.0f} ms", ""))
     large = make(root / "large", given.large, given.patches, given.touched)
     tool(large, "bootstrap")
     many = timed(lambda: tool(large, "check"), given.runs, lambda: forget(large))
-    rows.append((f"cold check, {given.large} files", f"{many:.2f} s", f"{many / cold:.2f} times that of {given.files}; wanted 1.3"))
+    rows.append(
+        (
+            f"cold check, {given.large} files",
+            f"{many:.2f} s",
+            f"{many / cold:.2f} times that of {given.files}; wanted 1.3",
+        )
+    )
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     rows.append(("largest process of all", f"{peak:.0f} MiB", ""))
     return rows
