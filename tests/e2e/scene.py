@@ -75,6 +75,6 @@ class Scene:
         """Whether nothing lies about that a run needed only while it was at work. (Who only reads writes
         verdicts too, beside others; nobody may sweep there.)"""
         scratch = self.root / ".opencoti/scratch"
-        journal = self.root / ".opencoti/journal.json"
+        journals = list((self.root / ".opencoti").glob("projects/*/journal.json"))
         left = [p for p in leftovers(self.root) if "verdicts" not in p.parts]
-        return not left and not (scratch.exists() and any(scratch.iterdir())) and not journal.exists()
+        return not left and not (scratch.exists() and any(scratch.iterdir())) and not journals
