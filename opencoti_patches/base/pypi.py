@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from unearth import Package
     from unearth.fetchers.sync import PyPIClient
 
-DEFAULT_INDEX = "https://pypi.org/simple"
+DEFAULT_INDEX = ""  # where pip looks without configuration; unearth knows the address
 _SECTIONS = ("global", "install", "download", ":env:")  # the later one wins, as in pip
 
 
@@ -206,7 +206,10 @@ def _links(source: Source, settings: PipSettings, http: PyPIClient) -> Iterator[
             yield found
     if seen:
         return
-    places = ", ".join(net.shown(p) for p in (*settings.find_links, *settings.indexes)) or "nowhere (no-index is set)"
+    places = (
+        ", ".join(net.shown(p) or "the default index" for p in (*settings.find_links, *settings.indexes))
+        or "nowhere (no-index is set)"
+    )
     if others:
         newest = sorted(others, reverse=True)[:3]
         around = (
@@ -247,12 +250,13 @@ def _packages(name: str, settings: PipSettings, http: PyPIClient, said: list[str
                     no_binary=[name],
                     trusted_hosts=settings.connection.trusted_hosts,
                 )
-                finder.sources.clear()  # else it would ask pypi.org unasked
-                finder.add_index_url(place) if kind == "index_urls" else finder.add_find_links(place)
+                if place != DEFAULT_INDEX:
+                    finder.sources.clear()  # else it would ask the default index unasked
+                    finder.add_index_url(place) if kind == "index_urls" else finder.add_find_links(place)
                 try:
                     yield from finder.find_all_packages(name, allow_yanked=True)
                 except httpx2.HTTPError as e:
-                    said.append(net.explain(e, place)[0].message)
+                    said.append(net.explain(e, place or "the default index")[0].message)
                 except (ValueError, OSError, httpx2.InvalidURL) as e:
                     said.append(f"{net.shown(place)}: {e}")
     finally:

@@ -359,7 +359,7 @@ def test_pips_configuration_is_read_safely() -> None:
     connection = settings.connection
     assert (connection.cert, connection.timeout, connection.proxy) == ("/a b/ca.pem", 7.0, "")
     assert connection.trusted_hosts == ("h", "one:8080")
-    assert pypi.settings_from({}).indexes == ("https://pypi.org/simple",)
+    assert pypi.settings_from({}).indexes == (pypi.DEFAULT_INDEX,)
     assert pypi.settings_from({"no-index": "1", "extra-index-url": "https://one/"}).indexes == ()
 
 
