@@ -17,6 +17,7 @@ from opencoti_patches.carry import confirm, guards, note, over
 from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.model import HunkHow, Marked, Row
 from opencoti_patches.carry.regen import starts
+from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, Hunk, IndexEntry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
@@ -26,7 +27,6 @@ from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import Replay, put
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.header import with_note
-from opencoti_patches.series.order import entry_of
 from opencoti_patches.series.parse import Parsed, parse
 
 
@@ -233,9 +233,9 @@ class _Walk:
         return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
 
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
-        staged = self._staged(entry, raw)
+        fresh = self._staged(entry, raw)
         self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
-        _, errors = self.scratch.take([staged])
+        _, errors = self.scratch.take([fresh])
         if errors is not None:
             return self._conflict(entry, f"what was resolved by hand no longer applies: {'; '.join(errors[:1])}", ())
         found = guards.compare(self.parsed[entry.name], parse(raw, entry.strip, entry.reverse))
@@ -344,9 +344,9 @@ class _Walk:
         earlier = self.entries[len(self.rows) - 1].name if self.rows else None
         line = note.note(self.project, earlier, why or ["context changed by upstream"], adapted=adapted, tag=self.tag)
         raw = with_note(parsed.header, line) + carried.raw[len(parsed.header) :]
-        staged = self._staged(entry, raw)
+        fresh = self._staged(entry, raw)
         self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
-        _, errors = self.scratch.take([staged])
+        _, errors = self.scratch.take([fresh])
         if errors is not None:
             return self._conflict(
                 entry, f"what was written for it does not apply: {'; '.join(errors[:1])}", carried.hows
@@ -361,6 +361,4 @@ class _Walk:
         )
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
-        path = self.folder / f"{len(self.rows)}.patch"
-        fs.write(path, raw, sync=False)
-        return replace(entry_of(path.parent, entry.name, raw, strip=entry.strip, reverse=entry.reverse), path=path)
+        return staged(entry, raw, self.folder / f"{len(self.rows)}.patch")

@@ -4,16 +4,15 @@ it, without an offset, and takes the whole new series in one call."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
+from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs, git
 from opencoti_patches.plan.strict import check
-from opencoti_patches.series.order import entry_of
 from opencoti_patches.tree import trees
 
 
@@ -37,7 +36,9 @@ def prove(
     progress = progress or Silent()
     with fs.scratch(store.scratch, "prove-") as folder:
         kept = [e for e in entries if e.name not in aside]
-        new = [_staged(e, written[e.name], folder, i) if e.name in written else e for i, e in enumerate(kept)]
+        new = [
+            staged(e, written[e.name], folder / f"{i}.patch") if e.name in written else e for i, e in enumerate(kept)
+        ]
         whole = Series(dir=series.dir, entries=tuple(new), listed=series.listed)
         progress.update("proving what was written")
         plan = check(whole, base, store, progress=progress)
@@ -52,14 +53,6 @@ def prove(
         if first < len(new):
             _one_by_one(new, written, made or {}, whole, base, store, folder, progress)
         return plan
-
-
-def _staged(entry: Entry, raw: bytes, folder: Path, number: int) -> Entry:
-    path = folder / f"{number}.patch"
-    fs.write(path, raw, sync=False)
-    fresh = entry_of(folder, entry.name, raw, strip=entry.strip, reverse=entry.reverse)
-    st = path.stat()
-    return replace(fresh, path=path, stamp=(st.st_mtime_ns, st.st_size, st.st_ctime_ns, st.st_ino))
 
 
 def _one_by_one(

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, ladder, note
 from opencoti_patches.carry.compose import composed, renumbered
 from opencoti_patches.carry.model import HunkHow, Row
+from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, PatchName, Problem, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
@@ -27,7 +27,6 @@ from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.header import with_note
-from opencoti_patches.series.order import entry_of
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.repair import repaired
 
@@ -160,20 +159,17 @@ class _Walk:
             return Row(name=entry.name, status="conflict", reason=str(e) or f"{verdict.cause}", hunks=problems)
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
-        """The entry with other bytes, in a file that git can read."""
-        path = self.folder / f"{len(self.rows)}.patch"
-        fs.write(path, raw, sync=False)
-        return replace(entry_of(path.parent, entry.name, raw, strip=entry.strip, reverse=entry.reverse), path=path)
+        return staged(entry, raw, self.folder / f"{len(self.rows)}.patch")
 
     def _mended(self, entry: Entry, raw: bytes, mended: tuple[str, ...]) -> Row | None:
         """A damaged file that git takes once the damage is undone."""
-        staged = self._staged(entry, raw)
+        fresh = self._staged(entry, raw)
         self.parsed[entry.name] = parse(raw, entry.strip, entry.reverse)
         self.scratch.ask(touched([self.parsed[entry.name]]))
-        landings, errors, doubts = self._take([staged])
+        landings, errors, doubts = self._take([fresh])
         if errors is not None:
             return None
-        moved = self._taken(staged, landings[0], doubts[0])
+        moved = self._taken(fresh, landings[0], doubts[0])
         return Row(
             name=entry.name,
             status="adapted" if moved.status == "adapted" else "regenerated",
@@ -208,8 +204,8 @@ class _Walk:
         earlier = self.entries[len(self.rows) - 1].name if self.rows else None
         header = with_note(parsed.header, note.note(self.project, earlier, notes, adapted=adapted, tag=self.tag))
         raw = header + raw[len(parsed.header) :]
-        staged = self._staged(entry, raw)
-        _, errors = self.scratch.take([staged])
+        fresh = self._staged(entry, raw)
+        _, errors = self.scratch.take([fresh])
         if errors is not None:
             raise _Conflict(f"what was written for it does not apply: {'; '.join(errors[:1])}")
         return Row(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Sequence, Set
 from typing import Any
 
 from opencoti_patches.carry.model import Carried, Row
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.report.wrapping import WIDTH, wrapped
 
-WIDTH = 80
 _SHOWN = 30  # lines of an interdiff
 _PLAIN = ("three-way: between unchanged lines", "three-way: its lines are unchanged")  # nothing to see
 
@@ -36,7 +35,7 @@ def report(
         if r.status != "kept" or r.reason or verbose:
             text += _block(r, verbose)
     if new_files:
-        text += _wrapped(f"new files taken in: {', '.join(map(printable, new_files))}", 0)
+        text += wrapped(f"new files taken in: {', '.join(map(printable, new_files))}", 0)
     counts = Counter(r.status for r in rows)
     order: tuple[Carried, ...] = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked")
     summary = ", ".join(f"{counts[s]} {s}" for s in order if counts[s]) or "no patches"
@@ -52,12 +51,12 @@ def report(
         summary += f". Written: {', '.join(written[:3])}" + (
             f" and {len(written) - 3} more" if len(written) > 3 else ""
         )
-    text += _wrapped(summary + ".", 0)
+    text += wrapped(summary + ".", 0)
     if waits:
         name, folder, files = waits
-        text += _wrapped(f"{name} waits for you in {folder}:", 0)
+        text += wrapped(f"{name} waits for you in {folder}:", 0)
         text += [f"    {f}" for f in files]
-        text += _wrapped(
+        text += wrapped(
             "next: resolve it there, then 'opencoti-patches bump --continue'; or 'bump --skip "
             + name
             + "', 'bump --abort'",
@@ -89,23 +88,12 @@ def _row(r: Row) -> dict[str, Any]:
 
 
 def _block(r: Row, verbose: bool) -> list[str]:
-    lines = _wrapped(f"{printable(r.name)}: {r.status}" + (f": {r.reason}" if r.reason else ""), 0)
+    lines = wrapped(f"{printable(r.name)}: {r.status}" + (f": {r.reason}" if r.reason else ""), 0)
     if r.status != "renumbered" or verbose:
         for h in r.hunks if verbose else [h for h in r.hunks if h.how not in _PLAIN]:
-            lines += _wrapped(f"{h.file}{f', hunk {h.hunk}' if h.hunk else ''}: {h.how}", 4)
+            lines += wrapped(f"{h.file}{f', hunk {h.hunk}' if h.hunk else ''}: {h.how}", 4)
     if r.status == "adapted":
         lines += [f"    {row}"[:WIDTH] for row in r.interdiff[:_SHOWN]]
         if len(r.interdiff) > _SHOWN:
             lines.append(f"    … {len(r.interdiff) - _SHOWN} more lines")
     return lines
-
-
-def _wrapped(line: str, indent: int) -> list[str]:
-    return textwrap.wrap(
-        line,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 4),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

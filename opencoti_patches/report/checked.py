@@ -20,8 +20,8 @@ from opencoti_patches.core.model import (
     Verdict,
     printable,
 )
+from opencoti_patches.report.wrapping import WIDTH, wrapped
 
-WIDTH = 80
 _EDIT = "opencoti-patches bootstrap {before}WORK, edit WORK, opencoti-patches regen {short} --from WORK"
 _NEXT = {
     "whitespace": "opencoti-patches regen {short}",
@@ -109,7 +109,7 @@ def report(
         text.append(f"{stale_level}: {line}; run 'opencoti-patches lock'")
     if not series.listed:
         text.append("note: no series file; patches are taken in order of number, then name")
-    text += _wrapped(_summary(plan, label, no_offset), 0)
+    text += wrapped(_summary(plan, label, no_offset), 0, 2)
 
     def data() -> dict[str, Any]:
         rows = [_row(v, hints.get(v.name, "")) for v in plan.verdicts]
@@ -167,19 +167,19 @@ def _block(v: Verdict, hint: str, verbose: bool) -> list[str]:
     word = {"failed": f"failed: {v.cause}", "blocked": "blocked", "empty": "empty"}.get(v.status, v.status)
     lines = [f"{printable(v.name)}: {word}"]
     if v.blocked_by:
-        lines += _wrapped(f"stands on {', '.join(v.blocked_by)}, which failed: {v.evidence}", 4)
+        lines += wrapped(f"stands on {', '.join(v.blocked_by)}, which failed: {v.evidence}", 4, 2)
     for place in v.places if verbose else ():
         moved = f"{place.file}, hunk {place.hunk}: landed at line {place.line}, {abs(place.offset)} line{'s' * (abs(place.offset) != 1)} {'down' if place.offset > 0 else 'up'}"
-        lines += _wrapped(moved, 4)
+        lines += wrapped(moved, 4, 2)
     if v.places and not verbose:
-        lines += _wrapped(_moves(v.places), 4)
+        lines += wrapped(_moves(v.places), 4, 2)
     for p in v.problems:
-        lines += _wrapped(_where(p) + p.message, 4)
+        lines += wrapped(_where(p) + p.message, 4, 2)
         lines += [f"      {row[: WIDTH - 6]}" for row in p.diff]
     if v.without and not v.applied:
-        lines += _wrapped(f"judged without {_few(v.without)}", 4)
+        lines += wrapped(f"judged without {_few(v.without)}", 4, 2)
     if hint:
-        lines += _wrapped(f"next: {hint}", 4)
+        lines += wrapped(f"next: {hint}", 4, 2)
     return lines
 
 
@@ -211,21 +211,6 @@ def _where(p: Problem) -> str:
     if p.at_line:
         parts.append(f"patch line {p.at_line}")
     return f"{'warning: ' if p.level == 'warning' else ''}{', '.join(parts)}: " if parts else ""
-
-
-def _wrapped(line: str, indent: int) -> list[str]:
-    if len(line) + indent <= WIDTH:
-        return [" " * indent + line]
-    import textwrap
-
-    return textwrap.wrap(
-        line,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 2),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _findings(v: Verdict, where: Path, hint: str, no_offset: bool) -> list[Finding]:

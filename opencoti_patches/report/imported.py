@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opencoti_patches.core.model import PatchName, Plan, Report, Verdict, printable
 from opencoti_patches.report.checked import advice
 from opencoti_patches.report.listed import options_of, plural
+from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.series.importing import Imported, Incoming
 
-WIDTH = 80
 _MENDED = {
     "final newline added": " lacks its final newline: added",
     "CRLF line ends taken out": " has CRLF line ends of its own: taken out",
@@ -49,17 +48,17 @@ def report(
         options = options_of(e.strip, e.reverse, strip)
         text.append(" ".join(filter(None, (printable(e.name), options, f"from {printable(incoming.source)}"))))
         for note in incoming.notes:
-            text += _wrapped(printable(incoming.source) + _MENDED.get(note, f": {note}"), 4)
+            text += wrapped(printable(incoming.source) + _MENDED.get(note, f": {note}"), 4)
         if v is not None and (v.status != "clean" or verbose):
-            text += _wrapped(f"{v.status}{f': {v.cause}' if v.cause not in (None, v.status) else ''}", 4)
+            text += wrapped(f"{v.status}{f': {v.cause}' if v.cause not in (None, v.status) else ''}", 4)
         if hint:
-            text += _wrapped(f"next: {hint}", 4)
+            text += wrapped(f"next: {hint}", 4)
     text += [f"skipped: {line}" for line in imported.skipped]
     for old, new in imported.placement.renamed.items():
         text.append(f"renamed {printable(old)} to {printable(new)}")
     text += [f"note: {claim}" for claim in claims]
     for v in broken:
-        text += _wrapped(f"warning: {printable(v.name)}, which stands behind, does not apply any more ({v.cause})", 0)
+        text += wrapped(f"warning: {printable(v.name)}, which stands behind, does not apply any more ({v.cause})", 0)
     if imported.placement.listed_now:
         text.append(f"{folder}/series was written, for the order needs one now")
     text.append(_summary(imported, plan, folder, dry_run))
@@ -115,15 +114,4 @@ def _summary(imported: Imported, plan: Plan | None, folder: str, dry_run: bool) 
         f"{done}; {bad} of them {'does' if bad == 1 else 'do'} not apply"
         if bad
         else f"{done}; git takes {'it' if len(ours) == 1 else 'them all'}"
-    )
-
-
-def _wrapped(line: str, indent: int) -> list[str]:
-    return textwrap.wrap(
-        line,
-        WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 4),
-        break_long_words=False,
-        break_on_hyphens=False,
     )

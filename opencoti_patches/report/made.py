@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,10 +9,9 @@ from opencoti_patches.carry.new import Made
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.report.checked import short
 from opencoti_patches.report.listed import plural
+from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.series.counts import counts
 from opencoti_patches.series.says import what_and_why
-
-WIDTH = 80
 
 
 def report(made: Made, *, folder: str, new_files: Sequence[str]) -> Report:
@@ -26,17 +24,15 @@ def report(made: Made, *, folder: str, new_files: Sequence[str]) -> Report:
     subject, why = what_and_why(e.raw[: files[0].file.span[0]])
     behind = f"behind {printable(made.previous)}" if made.previous else "as the first"
     text = [f"wrote {path}, {behind}: {plural(len(files), 'file')}, +{added} -{removed}"]
-    text += _wrapped(f"new files taken in: {', '.join(map(printable, new_files))}") if new_files else []
+    text += wrapped(f"new files taken in: {', '.join(map(printable, new_files))}") if new_files else []
     text += [f"renamed {printable(old)} to {printable(new)}" for old, new in made.placement.renamed.items()]
-    text += [line for claim in made.claims for line in _wrapped(f"note: {claim}")]
+    text += [line for claim in made.claims for line in wrapped(f"note: {claim}")]
     for v in made.moved:
-        text += _wrapped(
-            f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {short(v.name)}"
-        )
+        text += wrapped(f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {short(v.name)}")
     if made.placement.listed_now:
         text.append(f"{folder}/series was written, for the order needs one now")
     if not why:
-        text += _wrapped(f"next: say why below the first line of {path}, then opencoti-patches lint")
+        text += wrapped(f"next: say why below the first line of {path}, then opencoti-patches lint")
     data: dict[str, Any] = {
         "name": printable(e.name),
         "path": path,
@@ -51,7 +47,3 @@ def report(made: Made, *, folder: str, new_files: Sequence[str]) -> Report:
         "offset": [printable(v.name) for v in made.moved],
     }
     return Report(command="new", ok=True, data=data, text=tuple(text))
-
-
-def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,21 @@
+"""Lines for people, 80 columns wide."""
+
+from __future__ import annotations
+
+WIDTH = 80
+
+
+def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
+    """A line broken at blanks alone, the rest of it ``hang`` columns further in."""
+    if len(line) + indent <= WIDTH and "  " not in line and line == line.strip() and line:
+        return [" " * indent + line]
+    import textwrap  # a short line, which is what a warm check prints, needs none of it
+
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + hang),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
