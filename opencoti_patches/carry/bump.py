@@ -8,7 +8,7 @@ rest goes on without it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -110,14 +110,14 @@ class _Old:
             return None if landed is None else parsed
         places = starts(parsed, landed, False)
         files = tuple(
-            replace(f, hunks=tuple(_moved(h, places.get((i, h.number))) for h in f.hunks))
+            f._replace(hunks=tuple(_moved(h, places.get((i, h.number))) for h in f.hunks))
             for i, f in enumerate(parsed.files)
         )
-        return replace(parsed, files=files)
+        return parsed._replace(files=files)
 
 
 def _moved(hunk: Hunk, place: tuple[int, int] | None) -> Hunk:
-    return hunk if place is None else replace(hunk, old_start=place[0], new_start=place[1])
+    return hunk if place is None else hunk._replace(old_start=place[0], new_start=place[1])
 
 
 class _Walk:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, note
@@ -105,7 +105,7 @@ def among(series: Series, row: Row, base: TreeId, store: Store, *, progress: Pro
         entry_of(series.dir, e.name, raw, strip=e.strip, reverse=e.reverse) if e.name == row.name else e
         for e in series.entries
     )
-    plan = judged(replace(series, entries=entries), {row.name}, base, store, progress=progress)
+    plan = judged(series._replace(entries=entries), {row.name}, base, store, progress=progress)
     broken = {v.name: v.cause for v in plan.verdicts if not v.applied and v.name != row.name}
     why = f"does not apply with {row.name} as it is now ({{}}): next, opencoti-patches regen"
     return [

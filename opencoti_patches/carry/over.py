@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from opencoti_patches.carry import threeway
 from opencoti_patches.carry.align import Alignment, regions_of
@@ -141,7 +141,7 @@ class _Carry:
             self.stuck.append(f"{path}: upstream renamed it to {printable(new_path)}")
             return b""
         self.doubts.append(f"{path} is {printable(new_path)} now")
-        moved = replace(f, old=new_path, new=new_path)
+        moved = f._replace(old=new_path, new=new_path)
         text = self._changed(moved, old, now, printable(new_path))
         return _under_another_name(text, f.old or "", new_path)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from opencoti_patches.core.model import Entry
@@ -14,4 +13,4 @@ def staged(entry: Entry, raw: bytes, path: Path) -> Entry:
     """The entry with other bytes, which are written to ``path``."""
     fs.write(path, raw, sync=False)
     fresh = entry_of(path.parent, entry.name, raw, strip=entry.strip, reverse=entry.reverse)
-    return replace(fresh, path=path, stamp=stamp_of(path.stat()))
+    return fresh._replace(path=path, stamp=stamp_of(path.stat()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +48,12 @@ def reach(config: Config, number: int, value: str, store: Store, *, pinned: str 
     if source.kind == "git":
         new, changes = _git(source, value, pinned, store)
     else:
-        new = replace(source, version=value, sha256="", upstream="")
+        new = source._replace(version=value, sha256="", upstream="")
         sha = source_sha256(new, store, progress=progress)
-        new = replace(new, sha256=sha)
+        new = new._replace(sha256=sha)
         changes = {"version": value, "sha256": sha}
     sources = tuple(new if i == number else s for i, s in enumerate(config.sources))
-    moved = replace(config, sources=sources)
+    moved = config._replace(sources=sources)
     return Target(config=moved, base=ensure_base(moved, store, progress=progress), source=number, changes=changes)
 
 
@@ -63,7 +63,7 @@ def _git(source: Source, value: str, pinned: str, store: Store) -> tuple[Source,
     store.open()
     rev = full_rev(source.url, pinned or value, store)
     label = rev if value == rev or rev.startswith(value) else f"{rev} ({value})"
-    return replace(source, rev=rev, upstream=label), {"rev": rev, "upstream": label}
+    return source._replace(rev=rev, upstream=label), {"rev": rev, "upstream": label}
 
 
 def edited(file: Path, target: Target) -> bytes:

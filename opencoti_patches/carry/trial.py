@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import replace
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.model import PatchName, Plan, Series, TreeId, Verdict
@@ -22,8 +21,8 @@ def judged(series: Series, new: Set[PatchName], base: TreeId, store: Store, *, p
                 path = folder / f"{i}.patch"
                 fs.write(path, e.raw, sync=False)
                 st = path.stat()
-                entries[i] = replace(e, path=path, stamp=(st.st_mtime_ns, st.st_size))
-        return check(replace(series, entries=tuple(entries)), base, store, progress=progress)
+                entries[i] = e._replace(path=path, stamp=(st.st_mtime_ns, st.st_size))
+        return check(series._replace(entries=tuple(entries)), base, store, progress=progress)
 
 
 def worse(old: Plan, new: Plan, renamed: Mapping[str, str]) -> tuple[list[Verdict], list[Verdict]]:

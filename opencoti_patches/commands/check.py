@@ -34,12 +34,14 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
     """
     from opencoti_patches.plan.strict import check
     from opencoti_patches.report.checked import report
-    from opencoti_patches.series.lock import disagreements
+    from opencoti_patches.series import lock
 
     project = open_project(run)
     series = project.series.upto(order.find(project.series, to) if to else None)
-    plan = check(series, project.base, project.store, progress=run.progress(), fresh=locked)
-    stale = disagreements(project.config.patches, project.series, plan) if locked or not to else ()
+    claim = lock.read(project.config.patches) if locked or not to else None
+    wants_tip = claim is not None or run.format == "json"
+    plan = check(series, project.base, project.store, progress=run.progress(), fresh=locked, tip=wants_tip)
+    stale = lock.disagreements(claim, project.series, plan)
     run.answer(
         report(
             plan,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import update_wrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -21,8 +20,7 @@ from opencoti_patches.series import order
 FUNCTION = Callable[..., Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(NamedTuple):
     """One run of the program: where, how loud, in what form. The project is read when first needed."""
 
     directory: Path
@@ -95,8 +93,7 @@ def _directory(given: str | None) -> Path:
     return folder.resolve()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Project:
+class Project(NamedTuple):
     """A project with its base at hand."""
 
     config: Config

@@ -6,9 +6,8 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 
@@ -25,8 +24,7 @@ _KIND_KEYS: dict[str, tuple[set[str], set[str]]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One ``[[base.source]]``. Relative paths are already joined to the file's folder."""
 
     kind: str
@@ -59,12 +57,11 @@ class Source:
 
     def key(self) -> str:
         """The text that names its contents; a label or its place in the tree change nothing of them."""
-        parts = (f"{f.name}={getattr(self, f.name)}" for f in fields(self) if f.name not in ("into", "upstream"))
+        parts = (f"{k}={v}" for k, v in self._asdict().items() if k not in ("into", "upstream"))
         return "\n".join(parts)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """The project. ``root`` is the folder of ``opencoti.toml``; the other paths are absolute."""
 
     root: Path

@@ -1,4 +1,7 @@
-"""The nouns: patches, their order, verdicts, reports. All frozen; nothing here touches the machine.
+"""The nouns: patches, their order, verdicts, reports. Nothing here touches the machine.
+
+All are named tuples: frozen, and four times cheaper to define and to make than data classes, which a warm
+``check`` notices. Give their fields by name.
 
 Paths of files inside a tree are ``str`` decoded as UTF-8 with ``surrogateescape``, so that any
 byte name survives; ``printable`` makes one fit for a terminal or JSON.
@@ -7,9 +10,9 @@ byte name survives; ``printable`` makes one fit for a terminal or JSON.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NewType
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, NewType
 
 TreeId = NewType("TreeId", str)
 """Object id of a git tree: 40 hex digits."""
@@ -42,12 +45,13 @@ def encode(text: str) -> bytes:
 
 def printable(text: str) -> str:
     """Text that any terminal and JSON reader takes: stray bytes and controls become escapes."""
+    if text.isascii() and text.isprintable():
+        return text
     safe = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in safe)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hunk:
+class Hunk(NamedTuple):
     """One ``@@`` block. ``lines`` keep their first character and their line end, without the
     ``\\ No newline`` markers: a line that has none in the file simply lacks its ``\\n``."""
 
@@ -82,8 +86,7 @@ class Hunk:
         return [line[1:] for line in self.lines if line[:1] == b"+"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FilePatch:
+class FilePatch(NamedTuple):
     """What a patch does to one file. ``old`` and ``new`` are paths in the tree after stripping,
     None where the file is not there (created, deleted)."""
 
@@ -107,8 +110,7 @@ class FilePatch:
         return self.new or self.old or ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of a series: a patch file and how to apply it. ``raw`` is the truth."""
 
     name: PatchName
@@ -120,8 +122,7 @@ class Entry:
     stamp: tuple[int, ...] = (0, 0)  # (mtime in ns, size, ctime in ns, inode), or the first two, when ``raw`` was read
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Series:
+class Series(NamedTuple):
     """The patches in order. ``listed`` is False where a folder has no series file and the order
     is numeric, then by name."""
 
@@ -137,8 +138,7 @@ class Series:
         return Series(dir=self.dir, entries=self.entries[: at + 1], listed=self.listed)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where one hunk landed, in git's own words. ``line`` is 1-based, in the file as the earlier
     hunks left it."""
 
@@ -148,8 +148,7 @@ class Place:
     offset: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One finding about one hunk, file or patch. ``diff`` is a small unified diff, expected
     lines against the nearest lines found, or empty."""
 
@@ -163,8 +162,7 @@ class Problem:
     diff: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What git says of one patch on the tree after those before it that applied, and why."""
 
     name: PatchName
@@ -183,8 +181,7 @@ class Verdict:
         return self.status in ("clean", "offset")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """The verdict on a whole series. ``tip`` is None unless every patch applied."""
 
     base: TreeId
@@ -197,8 +194,7 @@ class Plan:
         return all(v.applied for v in self.verdicts)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One annotation for CI: about a line of a file of the project."""
 
     level: Level
@@ -209,14 +205,13 @@ class Finding:
     hint: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """A command's answer. ``data`` is the JSON body (schema, command and ok are added), or what makes
     it where that costs something; ``text`` the lines for people; both are made from the same facts."""
 
     command: str
     ok: bool
-    data: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = field(default_factory=dict)
+    data: Mapping[str, Any] | Callable[[], Mapping[str, Any]] = MappingProxyType({})
     text: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     cases: tuple[str, ...] = ()  # names of all that was judged, for JUnit

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.errors import CouldNot
 
 _GRACE = 3.0  # seconds a child gets between terminate and kill
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """A finished process: its exit code, what it printed, in bytes."""
 
     code: int
@@ -35,9 +34,11 @@ def run(
     env: Mapping[str, str] | None = None,
     input: bytes = b"",
     chatty: bool = False,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Done:
     """Run a program to its end and capture what it prints. ``chatty``: it says very much on stderr, a
     line at a time, which is then gathered in memory instead of a pipe that wakes us for every line.
+    ``meanwhile`` is called once it runs, for work that need not wait for it.
 
     Errors: CouldNot ``no-tool`` if it cannot be started. A non-zero exit is the caller's to judge.
     """
@@ -45,6 +46,8 @@ def run(
     try:
         child = _started(argv, cwd=cwd, env=env, stderr=subprocess.PIPE if said < 0 else said)
         try:
+            if meanwhile is not None:
+                meanwhile()
             out, err = child.communicate(input)
         except BaseException:
             _ended(child)

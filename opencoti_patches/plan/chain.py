@@ -9,29 +9,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Place, Problem, TreeId, Verdict
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import stamp
 
-_VERSION = "3"  # of the meaning of a record; another one reads none of the old
+_VERSION = "4"  # of the meaning of a record; another one reads none of the old
 Changes = dict[str, IndexEntry | None]
 """Files that differ from the base: their entry now, None where they are gone."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
-    """A beginning of the series that was judged before: ``count`` patches, their verdicts, the state
-    after them, and its tree where it was asked for."""
+class Known(NamedTuple):
+    """A beginning of the series that was judged before: its verdicts, its tree where that was asked for, and
+    what reads the state after it."""
 
-    count: int
     verdicts: tuple[Verdict, ...]
-    changes: Changes
     tree: TreeId | None
+    changes: Callable[[], Changes]
 
 
 def keys(base: TreeId, entries: Sequence[Entry], objects: Path) -> list[str]:
@@ -46,8 +45,8 @@ def keys(base: TreeId, entries: Sequence[Entry], objects: Path) -> list[str]:
 
 
 def _hash(*parts: str | int) -> str:
-    """JSON keeps the parts apart whatever is in them."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    """Quotes keep the parts apart whatever is in them."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _identity(objects: Path) -> str:
@@ -69,12 +68,17 @@ class Records:
 
     def longest(self) -> Known | None:
         """The longest beginning that has a whole record."""
+        try:
+            there = set(os.listdir(self._folder))  # mostly nothing is, and to ask for each costs more
+        except FileNotFoundError:
+            return None
         for count in range(len(self._chain) - 1, 0, -1):
-            if not self._path(self._chain[count]).exists():
+            if self._chain[count][:2] not in there or not self._path(self._chain[count]).exists():
                 continue
             try:
                 known = self._load(count)
             except (
+                OSError,
                 LookupError,
                 TypeError,
                 ValueError,
@@ -88,39 +92,47 @@ class Records:
     def _load(self, count: int) -> Known | None:
         verdicts: list[Verdict] = []
         last = at = count
-        first: Mapping[str, Any] = {}
+        tree, rest = None, b"null"
         while at > 0:
-            doc = fs.read_json(self._path(self._chain[at]))
-            if not isinstance(doc, dict) or doc.get("count") != at or not 0 <= doc["from"] < at:
+            head, _, body = self._path(self._chain[at]).read_bytes().partition(b"\n")
+            doc = json.loads(head)
+            if doc["count"] != at or not 0 <= doc["from"] < at or doc["sum"] != _sum(body):
                 return None
-            first = first or doc
+            if at == last:
+                tree, rest = doc["tree"], body
             verdicts[:0] = [_verdict(v) for v in doc["verdicts"]]
             at = doc["from"]
-        if len(verdicts) != last:
-            return None
-        changes: Changes = {p: (e[0], e[1]) if e else None for p, e in first["changes"].items()}
-        return Known(count=last, verdicts=tuple(verdicts), changes=changes, tree=first.get("tree"))
+        return Known(tuple(verdicts), tree, lambda: _changes(rest)) if len(verdicts) == last else None
 
     def save(self, begin: int, verdicts: Sequence[Verdict], changes: Changes, tree: TreeId | None = None) -> None:
-        """Record the verdicts on the patches from ``begin`` on, and the state after the last."""
+        """Record the verdicts on the patches from ``begin`` on, and the state after the last: a line each, for
+        only who goes on from there has to read the second."""
         count = begin + len(verdicts)
-        doc = {
-            "count": count,
-            "from": begin,
-            "tree": tree,
-            "verdicts": [_row(v) for v in verdicts],
-            "changes": changes,
-        }
-        fs.write(self._path(self._chain[count]), json.dumps(doc).encode(), sync=False)
+        body = json.dumps(changes).encode()
+        doc = {"count": count, "from": begin, "tree": tree, "sum": _sum(body), "verdicts": [_row(v) for v in verdicts]}
+        fs.write(self._path(self._chain[count]), json.dumps(doc).encode() + b"\n" + body, sync=False)
+
+    def note_tree(self, tree: TreeId) -> None:
+        """Add the tree to the record of the whole chain, which was made when nobody asked for it."""
+        path = self._path(self._chain[-1])
+        head, _, body = path.read_bytes().partition(b"\n")
+        fs.write(path, json.dumps(json.loads(head) | {"tree": tree}).encode() + b"\n" + body, sync=False)
+
+
+def _sum(body: bytes) -> int:
+    return zlib.crc32(body)  # against accidents, such as a power cut
+
+
+def _changes(body: bytes) -> Changes:
+    return {p: (e[0], e[1]) if e else None for p, e in json.loads(body).items()}
 
 
 def _row(v: Verdict) -> Any:
     """A verdict as a record keeps it; most are clean, and those are short."""
     if v == Verdict(name=v.name, status="clean", files=v.files):
         return [v.name, *v.files]
-    import dataclasses
-
-    return dataclasses.asdict(v)
+    parts = {"places": [p._asdict() for p in v.places], "problems": [p._asdict() for p in v.problems]}
+    return v._asdict() | parts
 
 
 def _verdict(raw: Any) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from opencoti_patches.core.model import Entry, PatchName, Problem, Verdict, printable
 from opencoti_patches.doors import fs
@@ -17,8 +17,7 @@ from opencoti_patches.series.parse import Parsed
 _TELLING = 6  # characters of a line that make it evidence: "}" proves nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """git's own word on one file of a patch: what is wrong with the file as a whole, the hunks it
     refused. Neither: git takes this file."""
 
@@ -61,8 +60,7 @@ def diagnose(
     behind, evidence = _cascade(entry, parsed, explainer, scratch, failed)
     if not behind:
         return verdict
-    return replace(
-        verdict,
+    return verdict._replace(
         status="blocked",
         blocked_by=behind,
         evidence=evidence,

@@ -7,13 +7,13 @@ one bad patch hides none of the others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.core.model import Entry, Place, Plan, Problem, TreeId, Verdict, printable
+from opencoti_patches.core.model import Entry, PatchName, Place, Plan, Problem, TreeId, Verdict, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Landing, apply_check, runs_of
@@ -36,24 +36,43 @@ class Judge:
         self.folder = folder
         self.verdicts = list(known.verdicts)
         self.refused = [v.name for v in self.verdicts if not v.applied]
-        self.parsed = {e.name: parse(e.raw, e.strip, e.reverse) for e in entries[known.count :]}
-        listing = Listing.of(base, store.listings)
-        self.scratch = Scratch(store.repo, base, listing, folder, known.changes, touched(self.parsed.values()))
+        self.parsed: dict[PatchName, Parsed] = {}
+        self.pending: list[Callable[[], None]] = []
+        self.scratch = Scratch(store.repo, base, Listing.of(base, store.listings), folder, known.changes(), ())
 
-    def run(self, records: Records, progress: Progress) -> Plan:
-        """Judge to the end, a record a segment."""
-        tip: TreeId | None = None
+    def run(self, records: Records, progress: Progress, tip: bool) -> Plan:
+        """Judge to the end, a record a segment; with the tip's tree if that is wanted."""
         while len(self.verdicts) < len(self.entries):
             begin = len(self.verdicts)
-            segment = self.entries[begin : begin + _SEGMENT - begin % _SEGMENT]
+            end = begin + _SEGMENT - begin % _SEGMENT
+            segment = self.entries[begin:end]
+            self._read(segment)
+            self.scratch.ask(touched(self.parsed[e.name] for e in segment))
+            self.pending.append(partial(self._read, self.entries[end : end + _SEGMENT]))
             self._segment(segment, progress)
-            changes = self.scratch.changes()
-            last = len(self.verdicts) == len(self.entries)
-            if last and not self.refused:
-                tip = self.store.repo.tree_with(self.base, changes)
-            if not any(map(_edited, segment)):
-                records.save(begin, self.verdicts[begin:], changes, tip)
-        return Plan(base=self.base, tip=tip, verdicts=tuple(self.verdicts))
+            self._catch_up()
+            if end < len(self.entries):
+                self.pending.append(partial(self._record, records, begin, end))
+        wanted = tip and not self.refused
+        tree = self.store.repo.tree_with(self.base, self.scratch.changes()) if wanted else None
+        self._record(records, begin, end, tree)
+        return Plan(base=self.base, tip=tree, verdicts=tuple(self.verdicts))
+
+    def _catch_up(self) -> None:
+        """Do what is pending: called while git is at the next run of patches, before it has changed anything,
+        and once more where git was not asked."""
+        for task in self.pending:
+            task()
+        self.pending.clear()
+
+    def _record(self, records: Records, begin: int, end: int, tree: TreeId | None = None) -> None:
+        if not any(map(_edited, self.entries[begin:end])):
+            records.save(begin, self.verdicts[begin:end], self.scratch.changes(), tree)
+
+    def _read(self, entries: Sequence[Entry]) -> None:
+        for e in entries:
+            if e.name not in self.parsed:
+                self.parsed[e.name] = parse(e.raw, e.strip, e.reverse)
 
     def _segment(self, segment: Sequence[Entry], progress: Progress) -> None:
         start = dict(self.scratch.state())
@@ -66,7 +85,7 @@ class Judge:
                     continue
                 progress.update("checking patches", len(self.verdicts), len(self.entries), "patches")
                 batch = rest[:1] if self._has_binary(rest[0]) else list(takewhile(self._is_plain, rest))
-                taken, refused = self.scratch.take(batch)
+                taken, refused = self.scratch.take(batch, meanwhile=self._catch_up)
                 if refused is None and self._has_binary(batch[0]):
                     refused = self._literally_refused(batch[0])
                     taken = taken if refused is None else ()
@@ -155,7 +174,7 @@ class Judge:
         warned = {entry.name: problems for (entry, _), problems in zip(landings, found, strict=True) if problems}
         for i in range(begin, len(self.verdicts)):
             if problems := warned.get(self.verdicts[i].name):
-                self.verdicts[i] = replace(self.verdicts[i], problems=self.verdicts[i].problems + problems)
+                self.verdicts[i] = self.verdicts[i]._replace(problems=self.verdicts[i].problems + problems)
 
 
 def _edited(entry: Entry) -> bool:

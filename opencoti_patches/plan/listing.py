@@ -18,11 +18,7 @@ class Listing:
     """
 
     def __init__(self, raw: bytes) -> None:
-        # a row is "mode type id TAB path"; where no path holds a tab one replace parts them all
-        parted = raw.replace(b"\t", b"\0") if raw.count(b"\t") == raw.count(b"\0") else _parted(raw)
-        fields = parted.split(b"\0")
-        self._meta = fields[0:-1:2]
-        self._paths = fields[1::2]
+        self._rows = raw.split(b"\0")[:-1]  # "mode type id TAB path": parted when one is asked for
 
     @classmethod
     def of(cls, tree: TreeId, folder: Path) -> Listing:
@@ -37,35 +33,36 @@ class Listing:
             ) from None
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self._rows)
 
     def get(self, path: str) -> IndexEntry | None:
         """The mode and blob of a file; None if there is no such file."""
         key = encode(path)
-        at = bisect_left(self._paths, key)
-        if at == len(self._paths) or self._paths[at] != key:
+        at = bisect_left(self._rows, key, key=_path)
+        if at == len(self._rows) or _path(self._rows[at]) != key:
             return None
-        mode, _type, oid = self._meta[at].split(b" ")
+        mode, _type, oid = self._rows[at].split(b"\t", 1)[0].split(b" ")
         return mode.decode(), oid.decode()
 
     def under(self, folder: str) -> Iterator[str]:
         """The files below a folder, in order."""
         prefix = encode(folder) + b"/"
-        at = bisect_left(self._paths, prefix)
-        while at < len(self._paths) and self._paths[at].startswith(prefix):
-            yield decode(self._paths[at])
-            at += 1
+        for at in range(bisect_left(self._rows, prefix, key=_path), len(self._rows)):
+            path = _path(self._rows[at])
+            if not path.startswith(prefix):
+                return
+            yield decode(path)
 
     def paths(self) -> Iterator[str]:
         """All files, in order."""
-        return map(decode, self._paths)
+        return (decode(_path(row)) for row in self._rows)
 
     def named(self, base_name: str) -> list[str]:
         """Files with this last component, anywhere in the tree."""
         key = encode(base_name)
-        return [decode(p) for p in self._paths if p.endswith(key) and (p == key or p.endswith(b"/" + key))]
+        found = (_path(row) for row in self._rows if row.endswith(key))
+        return [decode(p) for p in found if p == key or p.endswith(b"/" + key)]
 
 
-def _parted(raw: bytes) -> bytes:
-    """Each row's first tab becomes NUL, so that one split parts everything; a path may hold tabs."""
-    return b"\0".join(row.replace(b"\t", b"\0", 1) for row in raw.split(b"\0"))
+def _path(row: bytes) -> bytes:
+    return row[row.index(b"\t") + 1 :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opencoti_patches.core.model import Hunk, printable
 from opencoti_patches.plan.places import occurrences
@@ -15,8 +15,7 @@ _TELLING = re.compile(rb"\w\W*\w")  # of a line: "}" and "#endif"'s sisters stan
 _COMMON = 20  # a line that stands more often tells nothing about a place
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Near:
+class Near(NamedTuple):
     """The place most like what the hunk expects. ``share`` of its lines stand there, 0 to 1."""
 
     line: int  # from 1; 0: nothing like it

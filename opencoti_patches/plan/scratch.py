@@ -7,7 +7,7 @@ any ancestor that is a file, a symlink or a gitlink, and one file under a direct
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
@@ -36,14 +36,20 @@ class Scratch:
         self.index = folder / "index"
         self._start = changes
         self._asked: set[str] = set()
+        self._below: dict[str, str] = {}  # a file under an asked path that is a folder
         self._holds: dict[str, IndexEntry | None] = dict(changes)  # what the base, or the start, has there
         self._in_base: dict[str, IndexEntry | None] = {}
-        self._entries: dict[str, IndexEntry] | None = None  # the index now, once read
-        self.repo.write_index(self.index, {p: e for p, e in changes.items() if e})
+        self._entries: dict[str, IndexEntry] | None = {p: e for p, e in changes.items() if e}  # None: to be read
+        self.repo.write_index(self.index, self._entries)
         self._add(paths)
 
     def _current(self, path: str) -> IndexEntry | None:
-        return self._start[path] if path in self._start else self.listing.get(path)
+        return self._start[path] if path in self._start else self._base(path)
+
+    def _base(self, path: str) -> IndexEntry | None:
+        if path not in self._in_base:
+            self._in_base[path] = self.listing.get(path)
+        return self._in_base[path]
 
     def _add(self, paths: Iterable[str]) -> bool:
         """Bring in paths that no patch had asked for; True if the index changed."""
@@ -55,25 +61,37 @@ class Scratch:
             for near in (path, *("/".join(parts[:i]) for i in range(1, len(parts)))):
                 if near not in self._holds and near not in fresh:
                     fresh[near] = self._current(near)
-        for path in self._asked if new_paths else ():
+        for path in new_paths | {p for p, below in self._below.items() if below in new_paths}:
+            if self._base(path):
+                continue  # a file, so nothing is under it
             # one that no patch touches, so that it stays as long as the folder does in the whole tree
             below = next((p for p in self.listing.under(path) if p not in self._asked and self._current(p)), None)
-            if below is not None and below not in self._holds:
-                fresh[below] = self._current(below)
+            self._below.pop(path, None)
+            if below is not None:
+                self._below[path] = below
+                if below not in self._holds:
+                    fresh[below] = self._current(below)
         self._holds |= fresh
         new = {p: e for p, e in fresh.items() if e}
         if new:
             self.repo.add_to_index(self.index, new)
-            self._entries = None
+            if self._entries is not None:
+                self._entries |= new
         return bool(new)
 
-    def apply(self, entries: Sequence[Entry], index: Path | None = None) -> Applied:
+    def apply(
+        self, entries: Sequence[Entry], index: Path | None = None, meanwhile: Callable[[], None] | None = None
+    ) -> Applied:
         """git's verdict on a run of patches of one strip level and direction; all go in, or none."""
         first = entries[0]
         if index is None:
             self.copy("before")
         done = self.repo.apply_cached(
-            index or self.index, [e.path for e in entries], strip=first.strip, reverse=first.reverse
+            index or self.index,
+            [e.path for e in entries],
+            strip=first.strip,
+            reverse=first.reverse,
+            meanwhile=meanwhile,
         )
         if index is None and done.ok:
             self._entries = None
@@ -83,10 +101,12 @@ class Scratch:
         """Hold these paths too."""
         self._add(paths)
 
-    def take(self, rest: Sequence[Entry]) -> tuple[Sequence[tuple[Landing, ...]], tuple[str, ...] | None]:
+    def take(
+        self, rest: Sequence[Entry], meanwhile: Callable[[], None] | None = None
+    ) -> tuple[Sequence[tuple[Landing, ...]], tuple[str, ...] | None]:
         """Apply as many of a run as git takes, from the first on: what it said of each. What it said of the
-        first, if it takes not even that; else None."""
-        done = self.apply(rest)
+        first, if it takes not even that; else None. ``meanwhile`` is called while git is at it."""
+        done = self.apply(rest, meanwhile=meanwhile)
         if done.ok:
             unseen = self.unforeseen()
             if not unseen:
@@ -156,10 +176,8 @@ class Scratch:
         now = self.state()
         found: Changes = {}
         for path in now.keys() | self._holds.keys():
-            if path not in self._in_base:
-                self._in_base[path] = self.listing.get(path)
             entry = now.get(path)
-            if entry != self._in_base[path]:
+            if entry != self._base(path):
                 found[path] = entry
         return found
 

@@ -8,30 +8,40 @@ from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.chain import Changes, Known, Records, keys
 
-_NOTHING = Known(count=0, verdicts=(), changes={}, tree=None)
+_NOTHING = Known(verdicts=(), tree=None, changes=dict)
 
 
-def check(series: Series, base: TreeId, store: Store, *, progress: Progress | None = None, fresh: bool = False) -> Plan:
+def check(
+    series: Series,
+    base: TreeId,
+    store: Store,
+    *,
+    progress: Progress | None = None,
+    fresh: bool = False,
+    tip: bool = True,
+) -> Plan:
     """Judge every patch of the series on ``base``. Writes nothing but the store. ``fresh`` believes no
-    record.
+    record. ``tip=False``: nobody will ask for the tip's tree, and writing it may cost more than the verdict;
+    ``Plan.tip`` may then be None though all applied.
 
     Errors: CouldNot when git itself fails. A patch that does not apply is data.
     """
     records = Records(store.verdicts, keys(base, series.entries, store.objects))
     known = (None if fresh else records.longest()) or _NOTHING
-    whole = known.count == len(series.entries)
+    whole = len(known.verdicts) == len(series.entries)
     if not series.entries:
         return Plan(base=base, tip=base, verdicts=())
-    if whole and (known.tree or not all(v.applied for v in known.verdicts)):
+    if whole and (known.tree or not tip or not all(v.applied for v in known.verdicts)):
         return Plan(base=base, tip=known.tree, verdicts=known.verdicts)
     store.open()
     from opencoti_patches.plan.judge import Judge  # a warm check needs none of it
 
     if whole:  # judged before as the beginning of a longer series, so nobody asked for its tree
-        tree = store.repo.tree_with(base, known.changes)
+        tree = store.repo.tree_with(base, known.changes())
+        records.note_tree(tree)
         return Plan(base=base, tip=tree, verdicts=known.verdicts)
     with fs.scratch(store.scratch, "check-") as folder:
-        return Judge(series.entries, base, store, known, folder).run(records, progress or Silent())
+        return Judge(series.entries, base, store, known, folder).run(records, progress or Silent(), tip)
 
 
 def changes_after(
@@ -40,6 +50,6 @@ def changes_after(
     """The verdict, and what differs from the base after the last patch (failed ones left out)."""
     plan = check(series, base, store, progress=progress)
     known = Records(store.verdicts, keys(base, series.entries, store.objects)).longest()
-    if known is None or known.count != len(series.entries):
+    if known is None or len(known.verdicts) != len(series.entries):
         return plan, {}
-    return plan, known.changes
+    return plan, known.changes()

@@ -49,7 +49,7 @@ def lock_state(folder: Path, series: Series, plan: Plan | None) -> LockState:
         known = lock.read(folder)
         if known is None:
             return LockState(word="none")
-        found = lock.disagreements(folder, series, plan or Plan(base=TreeId(known.base), tip=None, verdicts=()))
+        found = lock.disagreements(known, series, plan or Plan(base=TreeId(known.base), tip=None, verdicts=()))
     except Refused as e:
         return LockState(word="damaged", differences=(e.message,))
     return LockState(word="stale" if found else "in step", differences=found)

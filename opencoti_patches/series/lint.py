@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from opencoti_patches.core.errors import UsageError
@@ -71,7 +71,7 @@ def lint(reading: Reading, where: Path) -> tuple[Finding, ...]:
     for entry in reading.series.entries:
         parsed = parse(entry.raw, entry.strip, entry.reverse)
         path = where / printable(entry.name)
-        found += [replace(f, path=str(path)) for f in _patch(entry, parsed, reading.series)]
+        found += [f._replace(path=str(path)) for f in _patch(entry, parsed, reading.series)]
     return tuple(sorted(found, key=lambda f: (f.path, f.line, f.rule, f.message)))
 
 

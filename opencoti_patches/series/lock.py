@@ -6,8 +6,8 @@ Rows stand alone, so that two branches merge: a base row, ``NAME SHA256`` a patc
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Plan, Series
@@ -16,8 +16,7 @@ from opencoti_patches.series.order import LOCK_FILE
 _HEAD = "# Written by 'opencoti-patches lock'. A claim: 'opencoti-patches check --locked' proves it.\n"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lock:
+class Lock(NamedTuple):
     """A lock file's claims: tree ids of base and tip, and each patch's sha256 in order."""
 
     base: str
@@ -60,9 +59,8 @@ def read(folder: Path) -> Lock | None:
     return Lock(base=base, patches=tuple(rows), tip=tip)
 
 
-def disagreements(folder: Path, series: Series, plan: Plan) -> tuple[str, ...]:
+def disagreements(lock: Lock | None, series: Series, plan: Plan) -> tuple[str, ...]:
     """In what the lock and the series, as it was judged, differ; empty without a lock or if in nothing."""
-    lock = read(folder)
     if lock is None:
         return ()
     found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from opencoti_patches.core.model import decode
 
@@ -37,6 +38,7 @@ def unquote(raw: bytes) -> bytes:
     return re.sub(rb"\\(?:([0-3][0-7]{2})|(.))", one, raw[1:-1])
 
 
+@lru_cache(1024)  # a file's name stands in its header up to six times
 def stripped(name: bytes, strip: int) -> str | None:
     """A name without its first ``strip`` folders; None if it has fewer."""
     parts = (re.sub(rb"/+", b"/", name) if b"//" in name else name).split(b"/", strip)

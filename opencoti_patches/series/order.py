@@ -8,9 +8,9 @@ import os
 import re
 import stat
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
@@ -18,13 +18,13 @@ from opencoti_patches.core.model import Entry, PatchName, Series, decode, printa
 SERIES_FILE = "series"
 LOCK_FILE = "series.lock"
 SUFFIXES = (".patch", ".diff")
+_COMMENT = re.compile(r"(^|\s)#.*")
 _NUMBER = re.compile(r"(\d+)[-_.]")
 _DEEPEST = 1000  # folders that a strip level may take off
 _LARGEST = 256 * 2**20  # bytes of a file with patches
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line of a series file. ``name`` is empty for comments and blank lines."""
 
     text: str
@@ -37,7 +37,7 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
     """quilt's series format: ``NAME [-pN|-pab] [-R] [# comment]``, ``#`` comments, blank lines."""
     lines = []
     for number, raw in enumerate((line.rstrip("\r\n") for line in kept_lines(text)), 1):
-        body = re.sub(r"(^|\s)#.*", "", raw).strip()
+        body = (_COMMENT.sub("", raw) if "#" in raw else raw).strip()
         if not body:
             lines.append(Line(raw))
             continue
@@ -67,7 +67,7 @@ def checked_strip(level: int, where: str) -> int:
     raise UsageError("bad-series", f"{where} strips too much: it is a number from 0 to {_DEEPEST}", "")
 
 
-def read_file(path: Path, called: str) -> tuple[bytes, os.stat_result]:
+def read_file(path: Path | str, called: str) -> tuple[bytes, os.stat_result]:
     """A file of patches and what it was then: a regular file of a size that one may have. Nothing waits, as
     opening a FIFO would.
 
@@ -85,16 +85,14 @@ def read_file(path: Path, called: str) -> tuple[bytes, os.stat_result]:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(st.st_mode):
             raise _no_file(called)
-        parts: list[bytes] = []
-        left = _LARGEST + 1
-        while left > 0 and (part := os.read(fd, min(max(st.st_size + 1, 4096), left))):
-            parts.append(part)
-            left -= len(part)
+        raw = os.read(fd, min(st.st_size, _LARGEST) + 1)
+        while st.st_size < len(raw) <= _LARGEST and (part := os.read(fd, _LARGEST)):  # it grew meanwhile
+            raw += part
     finally:
         os.close(fd)
-    if left <= 0:
+    if len(raw) > _LARGEST:
         raise UsageError("too-large", f"{printable(called)} is larger than {_LARGEST >> 20} MiB", "it is no patch file")
-    return b"".join(parts), st
+    return raw, st
 
 
 def _no_file(called: str) -> UsageError:
@@ -125,13 +123,14 @@ def load(folder: Path, strip: int = 1) -> Series:
     else:
         found = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES and p.exists() and not p.is_dir()]
         lines = [Line(n, n) for n in sorted(map(_plain, found), key=numeric_order)]
+    root = str(folder)  # a path is made of it 500 times
     seen: set[str] = set()
     entries = []
     for line in lines:
         if line.name in seen:
             raise UsageError("twice", f"{SERIES_FILE} names {line.name} twice", "take one of them out")
         seen.add(line.name)
-        entries.append(_entry(folder, line, strip))
+        entries.append(_entry(folder, root, line, strip))
     return Series(dir=folder, entries=tuple(entries), listed=listed)
 
 
@@ -160,16 +159,15 @@ def _text(file: Path) -> str:
         raise UsageError("no-series", f"cannot read {file}: {e.strerror}", "") from None
 
 
-def _entry(folder: Path, line: Line, strip: int) -> Entry:
-    path = folder / line.name
-    if line.name.startswith("/") or ".." in line.name.split("/"):
+def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
+    if line.name.startswith("/") or (".." in line.name and ".." in line.name.split("/")):
         raise UsageError(
             "unsafe-path",
             f"{SERIES_FILE} names {line.name}, which is not inside {folder}",
             "patches live in the patches folder",
         )
     try:
-        raw, st = read_file(path, line.name)
+        raw, st = read_file(f"{root}/{line.name}", line.name)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise UsageError(
             "missing-patch",
@@ -177,10 +175,12 @@ def _entry(folder: Path, line: Line, strip: int) -> Entry:
             "restore the file, or take the line out",
         ) from None
     except OSError as e:
-        raise UsageError("missing-patch", f"cannot read {path}: {e.strerror}", "check its permissions") from None
+        raise UsageError(
+            "missing-patch", f"cannot read {root}/{line.name}: {e.strerror}", "check its permissions"
+        ) from None
     return Entry(
         name=PatchName(line.name),
-        path=path,
+        path=folder / line.name,
         strip=strip if line.strip is None else line.strip,
         reverse=line.reverse,
         raw=raw,

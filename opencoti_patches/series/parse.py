@@ -8,7 +8,8 @@ and the verdict says so. Why not unidiff for this: see docs/design.md.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 from opencoti_patches.core.model import FilePatch, Hunk, Operation, decode
 from opencoti_patches.series.names import is_epoch, named, names_of, preferred, stripped, unquote
@@ -21,8 +22,7 @@ _DASHED = (b"--- ", b"+++ ")
 _LEAD_INS = (b"Index: ", b"=====", b"diff ")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Defect:
+class Defect(NamedTuple):
     """Something wrong with the patch file itself: ``cause`` is a problem code. ``fatal``: git will not
     read it; otherwise it reads on, and does not do what was meant."""
 
@@ -32,8 +32,7 @@ class Defect:
     fatal: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A patch file's parts. ``header`` is every byte before the first file, ``trailer`` every byte
     after the last hunk."""
 
@@ -94,9 +93,7 @@ class _Reader:
         self.lines = raw.splitlines(keepends=True) if b"\r" not in raw else _split_at_newlines(raw)
         self.strip = strip
         self.at = 0
-        self.offsets = [0]
-        for line in self.lines:
-            self.offsets.append(self.offsets[-1] + len(line))
+        self.offsets = list(accumulate(map(len, self.lines), initial=0))
         self.raw = raw
         self.files: list[FilePatch] = []
         self.defects: list[Defect] = []
@@ -317,25 +314,33 @@ class _Reader:
             return None
         old_count, new_count = int(m[2] or 1), int(m[4] or 1)
         left_old, left_new = old_count, new_count
-        self.at += 1
         lines: list[bytes] = []
-        while (left_old > 0 or left_new > 0) and self.at < len(self.lines):
-            line = self.lines[self.at]
-            kind = line[:1]
-            if line in (b"\n", b"\r\n"):
-                if line == b"\r\n":
-                    self._defect("corrupt", "an empty line has a CR and lacks the space of a context line")
-                line, kind = b" " + line, b" "  # a context line whose one space an editor ate
-            if kind == b"\\":
-                lines[-1:] = [_without_newline(x) for x in lines[-1:]]
-                self.at += 1
-                continue
-            if kind not in (b" ", b"-", b"+"):
+        at = begin + 1
+        for at in range(begin + 1, len(self.lines) + 1):
+            if (left_old <= 0 and left_new <= 0) or at == len(self.lines):
                 break
-            left_old -= kind != b"+"
-            left_new -= kind != b"-"
+            line = self.lines[at]
+            kind = line[:1]
+            if kind == b" ":
+                left_old -= 1
+                left_new -= 1
+            elif kind == b"+":
+                left_new -= 1
+            elif kind == b"-":
+                left_old -= 1
+            elif line in (b"\n", b"\r\n"):
+                if line == b"\r\n":
+                    self._defect("corrupt", "an empty line has a CR and lacks the space of a context line", at)
+                line = b" " + line  # a context line whose one space an editor ate
+                left_old -= 1
+                left_new -= 1
+            elif kind == b"\\":
+                lines[-1:] = [_without_newline(x) for x in lines[-1:]]
+                continue
+            else:
+                break
             lines.append(line)
-            self.at += 1
+        self.at = at
         if self.at < len(self.lines) and self.lines[self.at].startswith(b"\\ "):
             lines[-1:] = [_without_newline(x) for x in lines[-1:]]
             self.at += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from opencoti_patches.core.errors import Refused, UsageError
@@ -72,7 +72,7 @@ def placed(
     renamed = renamed or {}
     _refuse_taken(series, additions, renamed)
     at = position(series, after)
-    old = [replace(e, name=PatchName(renamed.get(e.name, e.name))) for e in series.entries]
+    old = [e._replace(name=PatchName(renamed.get(e.name, e.name))) for e in series.entries]
     new = [a.entry for a in additions]
     entries = (*old[:at], *new, *old[at:])
     changes: dict[Path, bytes | None] = {e.path: None for e in series.entries if e.name in renamed}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -203,5 +202,5 @@ def test_no_project(tmp_path: Path) -> None:
 
 def test_a_label_or_a_place_is_not_part_of_what_a_source_is() -> None:
     (source,) = _read(HEAD + FOLDER).sources
-    assert replace(source, into="x", upstream="y").key() == source.key()
-    assert replace(source, subdir="x").key() != source.key()
+    assert source._replace(into="x", upstream="y").key() == source.key()
+    assert source._replace(subdir="x").key() != source.key()

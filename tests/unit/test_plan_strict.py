@@ -89,6 +89,18 @@ def test_the_verdict_is_that_of_a_full_index_one_patch_at_a_time(bench: Bench, d
         event(f"{verdict.status}: {verdict.cause}")
 
 
+def test_the_tip_is_made_when_it_is_first_asked_for(bench: Bench) -> None:
+    tree = bench.git.tree({b"tip.txt": ("100644", b"one\n")})
+    diff = b"diff --git a/tip.txt b/tip.txt\n--- a/tip.txt\n+++ b/tip.txt\n@@ -1 +1 @@\n-one\n+two\n"
+    with bench.series([Change(diff, 1, False)]) as drawn:
+        base = bench.base(tree)
+        unasked = check(drawn, base, bench.store, tip=False)
+        assert (unasked.ok, unasked.tip) == (True, None)
+        tip = bench.judge(tree, drawn)[1]
+        assert check(drawn, base, bench.store).tip == tip
+        assert check(drawn, base, bench.store, tip=False).tip == tip  # by now it is on record
+
+
 @examples(12)
 @given(data=st.data())
 def test_what_is_known_changes_no_verdict(bench: Bench, data: st.DataObject) -> None:

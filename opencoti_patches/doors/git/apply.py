@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.model import Entry, decode, printable
 from opencoti_patches.doors import proc
@@ -18,8 +18,7 @@ _DEATHS = (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.
 _HUNK_LANDED = re.compile(rb"Hunk #(\d+) succeeded at (\d+) \(offset (-?\d+) lines?\)\.")
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(NamedTuple):
     """One hunk that git placed away from its line number. ``file`` counts the files of the patch
     from 0, in the order in which the patch names them."""
 
@@ -29,8 +28,7 @@ class Landing:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """What one ``git apply`` of several patches said. ``landings`` has a tuple a patch that git got
     through, in order; the first that it refused is at ``len(landings)``."""
 
@@ -88,7 +86,7 @@ def without_crash(done: proc.Done, said: Applied) -> Applied | None:
         return None
     last = printable(done.error_text.rsplit("\n", 1)[-1])
     crash = f"{GIVES_UP} ({signal.Signals(-done.code).name}): {last}"
-    return replace(said, ok=False, errors=(crash, *said.errors))
+    return said._replace(ok=False, errors=(crash, *said.errors))
 
 
 def apply_check(folder: Path, patch: Path, *, strip: int = 1, reverse: bool = False) -> Applied:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
@@ -44,9 +44,10 @@ def call(
     input: bytes = b"",
     options: Sequence[str] = SAFE,
     chatty: bool = False,
+    meanwhile: Callable[[], None] | None = None,
 ) -> proc.Done:
     """Run git to its end. ``env`` is ``environment()`` with additions."""
-    return proc.run(["git", *options, *args], cwd=cwd, env=env, input=input, chatty=chatty)
+    return proc.run(["git", *options, *args], cwd=cwd, env=env, input=input, chatty=chatty, meanwhile=meanwhile)
 
 
 def must(done: proc.Done, doing: str) -> bytes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, encode
@@ -32,8 +32,7 @@ _CONFIG = """[core]
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NewFile:
+class NewFile(NamedTuple):
     """One file for ``import_tree``. ``chunks`` gives exactly ``size`` bytes; ``also`` are further paths
     with the same contents and mode (hard links)."""
 
@@ -107,10 +106,20 @@ class Repository:
             entries[decode(path)] = (mode.decode(), oid.decode())
         return entries
 
-    def apply_cached(self, index: Path, patches: Sequence[Path], *, strip: int, reverse: bool) -> Applied:
+    def apply_cached(
+        self,
+        index: Path,
+        patches: Sequence[Path],
+        *,
+        strip: int,
+        reverse: bool,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Applied:
         """git's strict verdict on patches in order, one process. All go into ``index``, or none."""
         args = ["apply", "--cached", *arguments(patches, strip=strip, reverse=reverse)]
-        done = call(args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path, chatty=True)
+        done = call(
+            args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path, chatty=True, meanwhile=meanwhile
+        )
         said = read_apply(done, reverse)
         if (crash := without_crash(done, said)) is not None:
             index.with_name(f"{index.name}.lock").unlink(missing_ok=True)  # it had no time to
