@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
@@ -122,7 +122,7 @@ def missing_sha256(source: Source, sha256: str) -> UsageError:
     """What tells people which line to add."""
     return UsageError(
         "missing-sha256",
-        f'the base source {source.label} has no sha256; add this line to it: sha256 = "{sha256}"',
+        f"the base source {source.label} has no sha256; it was computed: add the line below to it",
         f'sha256 = "{sha256}"',
     )
 
@@ -141,6 +141,18 @@ def top_folder(file: Path, label: str) -> str:
     """The first component of the first member's name. Errors: CouldNot ``bad-archive``."""
     with _opened(file, label) as archive:
         return next((p for m in archive.members for p in m.name.split("/") if p not in ("", ".")), "")
+
+
+def texts(file: Path, label: str, names: Collection[str], *, largest: int = 4 << 20) -> dict[str, bytes]:
+    """Files of an archive by their path below its top folder, for reading: those of ``names`` that it has, of
+    at most ``largest`` bytes each. Errors: CouldNot ``bad-archive``, ``unsafe-archive``."""
+    found = {}
+    with _opened(file, label) as archive:
+        for m in archive.members:
+            path = "/".join(p for p in m.name.split("/") if p not in ("", ".")).partition("/")[2]
+            if path in names and m.kind == "file" and m.size <= largest:
+                found[path] = b"".join(_contents(archive, m, label))
+    return found
 
 
 def choose(members: Sequence[Member], subdir: str, label: str, *, always_strip: bool = False) -> list[Member]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from opencoti_patches.base.own import guard_untracked
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.doors import fs
 
@@ -52,6 +53,8 @@ class Store:
     def of(cls, project: Path) -> Store:
         """The project's store; ``OPENCOTI_STORE`` moves it (worktrees, CI caches)."""
         moved = os.environ.get("OPENCOTI_STORE")
+        if not moved:
+            guard_untracked(project.absolute() / ".opencoti", project.absolute())
         try:
             return cls(Path(moved).expanduser().resolve() if moved else project.absolute() / ".opencoti", project)
         except RuntimeError:  # ~nobody
@@ -75,7 +78,7 @@ class Store:
             fs.recover(self.journal, (self.project, *folders))
             for folder in folders:
                 fs.sweep(folder)
-            self._sweep_packs()
+            self._sweep()
             yield
 
     def kept(self, sha256: str, origin: str) -> Path | None:
@@ -98,10 +101,11 @@ class Store:
     def _origins(self, sha256: str) -> Path:
         return self.downloads / f"{sha256}.from.json"
 
-    def _sweep_packs(self) -> None:
-        """Remove the packs that killed imports left half-written; whoever is no writer makes one for an
-        instant only. With the lock held."""
-        for left in (self.objects / "objects" / "pack").glob("tmp_pack_*"):
+    def _sweep(self) -> None:
+        """Remove the packs that killed imports left half-written, and the lock files of a git that was killed;
+        whoever is no writer makes such for an instant only. With the lock held."""
+        packs = (self.objects / "objects" / "pack").glob("tmp_pack_*")
+        for left in (*packs, *self.objects.glob("*.lock"), *(self.objects / "refs").rglob("*.lock")):
             with contextlib.suppress(OSError):
                 if left.stat().st_mtime < time.time() - _AT_REST:
                     left.unlink()

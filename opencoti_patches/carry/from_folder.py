@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, note
 from opencoti_patches.carry.compose import composed
+from opencoti_patches.carry.merged import first_marker
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.trial import judged
 from opencoti_patches.core.errors import Refused, UsageError
-from opencoti_patches.core.model import Entry, PatchName, Series, TreeId
+from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.series.header import with_note
 from opencoti_patches.series.order import entry_of
@@ -68,6 +69,7 @@ def rewritten(
             f"the folder is the tree before {name}: there is nothing for the patch to do",
             "edit the folder first",
         )
+    _no_markers(before, snapshot.now, store)
     old = parse(entry.raw, entry.strip, entry.reverse)
     raw = composed(entry, before, snapshot.now, store.repo)
     if raw == entry.raw:
@@ -95,6 +97,20 @@ def rewritten(
     )
 
 
+def _no_markers(before: TreeId, now: TreeId, store: Store) -> None:
+    changed = store.repo.diff_trees(before, now)
+    contents = store.repo.blobs(e[1] for sides in changed.values() for e in sides if e and e[0] != "160000")
+    for path, (was, held) in changed.items():
+        if held and (line := first_marker(contents.get(held[1], b""))):
+            if was and first_marker(contents.get(was[1], b"")):
+                continue  # they belong there
+            raise Refused(
+                "markers",
+                f"{printable(path)} line {line} still has a conflict marker",
+                "resolve it, then run this again",
+            )
+
+
 def among(series: Series, row: Row, base: TreeId, store: Store, *, progress: Progress) -> list[Row]:
     """The rewritten patch among the others. These stay as they are; those that do not apply on what it
     makes now are in conflict."""
@@ -107,11 +123,11 @@ def among(series: Series, row: Row, base: TreeId, store: Store, *, progress: Pro
     )
     plan = judged(series._replace(entries=entries), {row.name}, base, store, progress=progress)
     broken = {v.name: v.cause for v in plan.verdicts if not v.applied and v.name != row.name}
-    why = f"does not apply with {row.name} as it is now ({{}}): next, opencoti-patches regen"
+    why = f"does not apply with {row.name} as it is now ({{}})"
     return [
         row
         if e.name == row.name
-        else Row(name=e.name, status="conflict", reason=why.format(broken[e.name]))
+        else Row(name=e.name, status="conflict", reason=why.format(broken[e.name]), next="opencoti-patches regen")
         if e.name in broken
         else Row(name=e.name, status="kept")
         for e in series.entries

@@ -95,7 +95,7 @@ def make(
     return Made(
         entry=entry,
         previous=previous,
-        placement=_locked(placement, plan, aside),
+        placement=placement if aside else locked(placement, plan),
         moved=tuple(moved),
         claims=stale_claims(series, renamed),
     )
@@ -106,10 +106,10 @@ def put(made: Made, store: Store) -> None:
     fs.replace_all(made.placement.changes, store.journal)
 
 
-def _locked(placement: Placement, plan: Plan, aside: frozenset[PatchName]) -> Placement:
-    """The lock follows, if there is one and the whole series applies."""
+def locked(placement: Placement, plan: Plan) -> Placement:
+    """With the lock, which follows if there is one and the whole series applies."""
     file = placement.series.dir / LOCK_FILE
-    if aside or not file.exists():
+    if not plan.ok or not file.exists():
         return placement
     changes = {**placement.changes, file: lock.write(placement.series, plan)}
     return Placement(

@@ -37,8 +37,9 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, co
     what the patches changed. Local edits are never overwritten unsaid.
     """
     from opencoti_patches.tree import trees
+    from opencoti_patches.tree.folders import guard_folder
     from opencoti_patches.tree.history import guard_repository, made_here, publish
-    from opencoti_patches.tree.worktree import At, WorkTree, guard_folder
+    from opencoti_patches.tree.worktree import At, WorkTree
 
     project = open_project(run)
     config, store, progress = project.config, project.store, run.progress()

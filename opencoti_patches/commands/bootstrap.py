@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, options
 from opencoti_patches.core.model import Report
 from opencoti_patches.series import order
+
+if TYPE_CHECKING:
+    from opencoti_patches.carry.merged import Left
 
 
 @click.command(
@@ -14,27 +19,36 @@ from opencoti_patches.series import order
         """
 opencoti-patches bootstrap
 opencoti-patches bootstrap --to 0033 WORK
+opencoti-patches bootstrap --to 0034 --merge WORK   # resolve the markers, then:
+opencoti-patches regen 0034 --from WORK
 """
     )
 )
 @click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
 @click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="The tree after this patch.")
+@click.option("--merge", is_flag=True, help="If PATCH does not apply: what fits of it, the rest between markers.")
 @click.option("--force", is_flag=True, help="Overwrite local edits in DIR, saved as a patch first.")
 @options()
 @click.pass_context
-def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, force: bool) -> None:
+def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, merge: bool, force: bool) -> None:
     """Fetch and verify the base into the store; everything works offline from then on.
 
     With DIR, check out the tree after PATCH there ("the post-0033 bootstrap"; without --to the bare base):
-    a folder to edit in, for 'regen --from DIR' and 'new --from DIR'.
+    a folder to edit in, for 'regen --from DIR' and 'new --from DIR'. With --merge the patch itself need not
+    apply: then DIR is the tree before it, with what fits of it, and conflict markers where a hunk does not.
     """
     from opencoti_patches.base.bootstrap import ensure_base
     from opencoti_patches.base.store import Store
+    from opencoti_patches.carry import merged
+    from opencoti_patches.report.merging import shown
     from opencoti_patches.tree import trees
-    from opencoti_patches.tree.worktree import At, WorkTree, guard_folder
+    from opencoti_patches.tree.folders import guard_folder
+    from opencoti_patches.tree.worktree import At, WorkTree
 
     if to and not folder:
         raise click.UsageError("--to needs a DIR to check the tree out to")
+    if merge and not to:
+        raise click.UsageError("--merge needs --to PATCH")
     config = run.config()
     store = Store.of(config.root)
     target = guard_folder(run.directory / folder, config, store) if folder else None
@@ -44,13 +58,22 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, fo
         label = ", ".join(s.upstream or s.label for s in config.sources)
         text = [f"base: {label}, {store.repo.count(base)} files, tree {base}"]
         data: dict[str, object] = {"base": {"tree": base, "sources": [s.label for s in config.sources]}}
+        left: list[Left] = []
         if target is not None:
             series = order.load(config.patches, config.strip)
             name = order.find(series, to) if to else None
+            unfit = name if merge and name and not trees.applies(series, name, base, store, progress=progress) else None
+            if unfit:
+                name = trees.before(series, unfit)
             tree = trees.tree_after(series, name, base, store, progress=progress)
             progress.update("writing files")
             moved = WorkTree(target, store).move(At(tree=tree, patch=name or ""), force=force)
             text += [f"saved your edits in {path}" for path in moved.saved]
             text.append(f"{folder}: the tree after {name}" if name else f"{folder}: the bare base")
             data |= {"dir": str(target), "to": name, "tree": tree, "saved": [str(p) for p in moved.saved]}
-    run.answer(Report(command="bootstrap", ok=True, data=data, text=tuple(text)), ctx)
+            if unfit:
+                left = merged.merge(target, next(e for e in series.entries if e.name == unfit))
+                text[-1] += f", with {unfit} merged in"
+                text += shown(left, unfit, folder or "")
+                data["merged"] = {"patch": unfit, "left": [row._asdict() for row in left]}
+    run.answer(Report(command="bootstrap", ok=not left, data=data, text=tuple(text)), ctx)

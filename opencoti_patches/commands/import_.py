@@ -59,8 +59,11 @@ def command(
     A patch that does not apply comes in all the same, and the report says what is wrong with it. What is
     no patch, or leads out of the tree, is refused.
     """
+    from dataclasses import replace
+
     from opencoti_patches.base.bootstrap import base_if_ready
     from opencoti_patches.base.store import Store
+    from opencoti_patches.carry.new import locked
     from opencoti_patches.doors import fs
     from opencoti_patches.report.imported import report
     from opencoti_patches.series.importing import prepare
@@ -87,6 +90,8 @@ def command(
         base = base_if_ready(config, store)
         folders = [s.into for s in config.sources]
         plan, broken, hints = _judged(run, imported, series, base, store, folders) if base else (None, [], {})
+        if plan:
+            imported = replace(imported, placement=locked(imported.placement, plan))
         if not dry_run:
             fs.replace_all(imported.placement.changes, store.journal)
     run.answer(

@@ -29,7 +29,7 @@ def command(ctx: click.Context, run: Run) -> None:
     """
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.plan.strict import check
-    from opencoti_patches.tree.worktree import describe
+    from opencoti_patches.tree.folders import describe
 
     config = run.config()
     store = Store.of(config.root)
@@ -47,6 +47,6 @@ def command(ctx: click.Context, run: Run) -> None:
         session=None if session is None else sessions.document(store, session),
         lock=lock_state(config.patches, series, plan),
         tree_dir=within(config, config.tree),
-        tree=describe(config, store),
+        tree=describe(config, store, plan),
     )
     run.answer(report(state), ctx)

@@ -65,7 +65,7 @@ def write(target: Path, data: bytes, sync: bool = True) -> None:
     """Replace or create one file, atomically: sibling, fsync, rename."""
     with disk_errors(f"write {target}"):
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
+        mode = _mode_for(target)
         temp = stage(target, data, mode, sync)
         try:
             os.replace(temp, target)
@@ -75,6 +75,16 @@ def write(target: Path, data: bytes, sync: bool = True) -> None:
             raise
         if sync:
             fsync_dir(target.parent)
+
+
+def _mode_for(target: Path) -> int:
+    """The mode that a file has, or that a new one would get."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return 0o666 & ~mask
 
 
 def replace_all(changes: Mapping[Path, bytes | None], journal: Path, read: Mapping[Path, bytes] | None = None) -> None:
@@ -96,8 +106,7 @@ def replace_all(changes: Mapping[Path, bytes | None], journal: Path, read: Mappi
             for target, data in changes.items():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if data is not None:
-                    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o644
-                    staged[target] = stage(target, data, mode)
+                    staged[target] = stage(target, data, _mode_for(target))
         plan = {
             "renames": [[str(t), str(p)] for p, t in staged.items()],
             "deletes": [str(p) for p, d in changes.items() if d is None],

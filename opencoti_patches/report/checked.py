@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,49 +19,8 @@ from opencoti_patches.core.model import (
     Verdict,
     printable,
 )
-from opencoti_patches.report.wrapping import WIDTH, wrapped
-
-_EDIT = "opencoti-patches bootstrap {before}WORK, edit WORK, opencoti-patches regen {short} --from WORK"
-_NEXT = {
-    "whitespace": "opencoti-patches regen {short}",
-    "eol": "opencoti-patches regen {short}",
-    "missing-newline": "opencoti-patches regen {short}",
-    "zero-context": "opencoti-patches regen {short}",
-    "offset": "opencoti-patches regen {short}",
-    "already-applied": "opencoti-patches show {short}; if all of it is in the base, take it out of the series",
-    "binary": "make the patch again with 'git diff --binary'",
-    "unsafe-path": "do not apply it; ask where it came from",
-    "empty": "take it out of the series",
-}
-
-
-def short(name: str) -> str:
-    """How people call a patch: its number where it has one."""
-    from opencoti_patches.series.order import number_of
-
-    return name.split("-", 1)[0] if "/" not in name and number_of(name) is not None else name
-
-
-def advice(verdict: Verdict, before: PatchName | None) -> str:
-    """The command to run next for a patch that is not clean."""
-    if verdict.blocked_by:
-        return f"mend {verdict.blocked_by[0]} first, then check again"
-    if verdict.cause == "wrong-strip":
-        return _strip_advice(verdict)
-    template = _NEXT.get(verdict.cause or "", _EDIT)
-    return template.format(
-        name=verdict.name, short=short(verdict.name), before=f"--to {short(before)} " if before else ""
-    )
-
-
-def _strip_advice(verdict: Verdict) -> str:
-    """The level that fits, or the folder that the paths lack, where the diagnosis found it."""
-    words = " ".join(p.message for p in verdict.problems)
-    if m := re.search(r"with (-p\d+) instead", words):
-        return f"write '{verdict.name} {m[1]}' in the series file"
-    if m := re.search(r"its paths lack '(.+?)/?'", words):
-        return f"take it out of the series, then opencoti-patches import --directory {m[1]} {verdict.name}"
-    return f"give the strip level in the series file: '{verdict.name} -pN'"
+from opencoti_patches.report.advice import advice
+from opencoti_patches.report.wrapping import WIDTH, plural, wrapped
 
 
 def report(
@@ -73,11 +31,12 @@ def report(
     label: str,
     no_offset: bool = False,
     stale: Sequence[str] = (),
+    unlisted: Sequence[str] = (),
     stale_level: Level = "warning",
     verbose: bool = False,
 ) -> Report:
     """The report on a plan. ``where`` is the patches folder relative to the project, ``stale`` what the
-    lock and the series disagree about."""
+    lock and the series disagree about, ``unlisted`` patch files that are not in the series."""
     ok = (
         plan.ok
         and not (no_offset and any(v.status == "offset" for v in plan.verdicts))
@@ -85,17 +44,18 @@ def report(
     )
     text: list[str] = []
     findings: list[Finding] = []
-    hints: dict[PatchName, str] = {}
+    hints: dict[PatchName, tuple[str, ...]] = {}
     before: PatchName | None = None
     for v in plan.verdicts:
         if v.status != "clean":
             hints[v.name] = advice(v, before)
-            findings += _findings(v, where, hints[v.name], no_offset)
+            findings += _findings(v, where, "; then ".join(hints[v.name]), no_offset)
         elif v.problems:
             findings += _findings(v, where, "", no_offset)
         if v.status != "clean" or v.problems or verbose:
-            text += _block(v, hints.get(v.name, ""), verbose)
+            text += _block(v, hints.get(v.name, ()), verbose)
         before = v.name
+    relock = "opencoti-patches lock" if plan.ok else "once the series applies: opencoti-patches lock"
     for line in stale:
         findings.append(
             Finding(
@@ -103,21 +63,25 @@ def report(
                 rule="stale-lock",
                 message=line,
                 path=str(where / "series.lock"),
-                hint="opencoti-patches lock",
+                hint=relock,
             )
         )
-        text.append(f"{stale_level}: {line}; run 'opencoti-patches lock'")
+        text += wrapped(f"{stale_level}: {line}; next: {relock}", 0, 2)
+    if unlisted:
+        few = f"{plural(len(unlisted), 'patch file')} not in the series: {_few([*map(printable, unlisted)])}"
+        text += wrapped(f"note: {few}", 0, 2)
     if not series.listed:
         text.append("note: no series file; patches are taken in order of number, then name")
     text += wrapped(_summary(plan, label, no_offset), 0, 2)
 
     def data() -> dict[str, Any]:
-        rows = [_row(v, hints.get(v.name, "")) for v in plan.verdicts]
+        rows = [_row(v, hints.get(v.name, ())) for v in plan.verdicts]
         return {
             "base": {"tree": plan.base},
             "tip": {"tree": plan.tip},
             "patches": rows,
             "stale": [printable(line) for line in stale],
+            "unlisted": [printable(name) for name in unlisted],
         }
 
     return Report(
@@ -142,7 +106,7 @@ def _summary(plan: Plan, label: str, no_offset: bool) -> str:
     return f"{head}. The series applies strictly."
 
 
-def _row(v: Verdict, hint: str) -> dict[str, Any]:
+def _row(v: Verdict, hint: Sequence[str]) -> dict[str, Any]:
     row: dict[str, Any] = {"name": printable(v.name), "status": v.status, "files": list(v.files), "cause": v.cause}
     if v.places:
         row["offsets"] = [{"file": p.file, "hunk": p.hunk, "line": p.line, "offset": p.offset} for p in v.places]
@@ -152,8 +116,7 @@ def _row(v: Verdict, hint: str) -> dict[str, Any]:
         row["blocked_by"], row["evidence"] = [printable(n) for n in v.blocked_by], printable(v.evidence)
     if v.without:
         row["without"] = [printable(n) for n in v.without]
-    if hint:
-        row["next"] = hint
+    row |= dict(zip(("next", "then"), hint, strict=False))
     return row
 
 
@@ -163,7 +126,7 @@ def _problem(p: Problem) -> dict[str, Any]:
     return row | {k: value for k, value in extra.items() if value}
 
 
-def _block(v: Verdict, hint: str, verbose: bool) -> list[str]:
+def _block(v: Verdict, hint: Sequence[str], verbose: bool) -> list[str]:
     word = {"failed": f"failed: {v.cause}", "blocked": "blocked", "empty": "empty"}.get(v.status, v.status)
     lines = [f"{printable(v.name)}: {word}"]
     if v.blocked_by:
@@ -178,8 +141,8 @@ def _block(v: Verdict, hint: str, verbose: bool) -> list[str]:
         lines += [f"      {row[: WIDTH - 6]}" for row in p.diff]
     if v.without and not v.applied:
         lines += wrapped(f"judged without {_few(v.without)}", 4, 2)
-    if hint:
-        lines += wrapped(f"next: {hint}", 4, 2)
+    for word, line in zip(("next", "then"), hint, strict=False):
+        lines += wrapped(f"{word}: {line}", 4, 2)
     return lines
 
 

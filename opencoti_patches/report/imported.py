@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opencoti_patches.core.model import PatchName, Plan, Report, Verdict, printable
-from opencoti_patches.report.checked import advice
-from opencoti_patches.report.listed import options_of, plural
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.advice import advice
+from opencoti_patches.report.listed import options_of
+from opencoti_patches.report.wrapping import plural, wrapped
 from opencoti_patches.series.importing import Imported, Incoming
 
 _MENDED = {
@@ -43,7 +43,8 @@ def report(
         e = addition.entry
         v = verdicts.get(e.name)
         after = previous[e.name]
-        hint = "" if v is None or v.status == "clean" else hints.get(e.name) or advice(v, after)
+        fine = v is None or v.status == "clean"
+        hint = () if v is None or fine else (hints[e.name],) if e.name in hints else advice(v, after)
         rows.append(_row(incoming, e.strip, e.reverse, v, hint, e.name, after))
         options = options_of(e.strip, e.reverse, strip)
         text.append(" ".join(filter(None, (printable(e.name), options, f"from {printable(incoming.source)}"))))
@@ -51,8 +52,8 @@ def report(
             text += wrapped(printable(incoming.source) + _MENDED.get(note, f": {note}"), 4)
         if v is not None and (v.status != "clean" or verbose):
             text += wrapped(f"{v.status}{f': {v.cause}' if v.cause not in (None, v.status) else ''}", 4)
-        if hint:
-            text += wrapped(f"next: {hint}", 4)
+        for word, line in zip(("next", "then"), hint, strict=False):
+            text += wrapped(f"{word}: {line}", 4)
     text += [f"skipped: {line}" for line in imported.skipped]
     for old, new in imported.placement.renamed.items():
         text.append(f"renamed {printable(old)} to {printable(new)}")
@@ -81,7 +82,7 @@ def _row(
     strip: int,
     reverse: bool,
     v: Verdict | None,
-    hint: str,
+    hint: Sequence[str],
     name: str,
     after: PatchName | None,
 ) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def _row(
         "status": v.status if v else None,
         "cause": v.cause if v else None,
     }
-    return row | ({"next": hint} if hint else {})
+    return row | dict(zip(("next", "then"), hint, strict=False))
 
 
 def _written(imported: Imported) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opencoti_patches.core.model import Entry, Report, Series, printable
+from opencoti_patches.report.wrapping import plural
 from opencoti_patches.series.counts import FileCount
 
 
@@ -26,11 +27,6 @@ def report(
 def options_of(entry_strip: int, reverse: bool, strip: int) -> str:
     """What a series line has behind the name: ``-p0 -R``, or nothing."""
     return " ".join([*([f"-p{entry_strip}"] if entry_strip != strip else []), *(["-R"] if reverse else [])])
-
-
-def plural(count: int, word: str) -> str:
-    """``1 file``, ``3 files``, ``2 patches``."""
-    return f"{count} {word}{'' if count == 1 else 'es' if word.endswith('ch') else 's'}"
 
 
 def _row(entry: Entry, files: Sequence[FileCount]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Plan, Report, Series, TreeId, printable
-from opencoti_patches.report.listed import plural
+from opencoti_patches.report.wrapping import plural
 from opencoti_patches.series import lock
 
 _WIDTH = 80
@@ -135,7 +135,8 @@ def _lock(state: State) -> str:
         return "in step" if state.plan else "in step with the patch files; base and tip not compared"
     more = f"; {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     shown = "; ".join(map(printable, found[:_SHOWN])) + more
-    return f"{state.lock.word}: {shown}; run 'opencoti-patches lock'"
+    when = "" if state.plan is None or state.plan.ok else "once the series applies, "
+    return f"{state.lock.word}: {shown}; {when}run 'opencoti-patches lock'"
 
 
 def _row(name: str, text: str) -> list[str]:

@@ -5,6 +5,11 @@ from __future__ import annotations
 WIDTH = 80
 
 
+def plural(count: int, word: str) -> str:
+    """``1 file``, ``3 files``, ``2 patches``."""
+    return f"{count} {word}{'' if count == 1 else 'es' if word.endswith('ch') else 's'}"
+
+
 def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
     """A line broken at blanks alone, the rest of it ``hang`` columns further in."""
     if len(line) + indent <= WIDTH and "  " not in line and line == line.strip() and line:

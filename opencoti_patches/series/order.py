@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
+from posixpath import normpath
 from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
@@ -31,6 +32,7 @@ class Line(NamedTuple):
     name: str = ""
     strip: int | None = None
     reverse: bool = False
+    number: int = 0  # of the line, from 1
 
 
 def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
@@ -56,7 +58,7 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
                     f"{where} line {number}: unknown option '{option}' after {name}",
                     "a patch takes -pN (strip level) and -R (reversed)",
                 )
-        lines.append(Line(raw, name, strip, reverse))
+        lines.append(Line(raw, name, strip, reverse, number))
     return lines
 
 
@@ -127,9 +129,10 @@ def load(folder: Path, strip: int = 1) -> Series:
     seen: set[str] = set()
     entries = []
     for line in lines:
-        if line.name in seen:
+        key = normpath(line.name)
+        if key in seen:
             raise UsageError("twice", f"{SERIES_FILE} names {line.name} twice", "take one of them out")
-        seen.add(line.name)
+        seen.add(key)
         entries.append(_entry(folder, root, line, strip))
     return Series(dir=folder, entries=tuple(entries), listed=listed)
 
@@ -171,8 +174,8 @@ def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise UsageError(
             "missing-patch",
-            f"{SERIES_FILE} names {line.name}, which is not in {folder}",
-            "restore the file, or take the line out",
+            f"{_line_of(line)} names {line.name}, which is not in {folder}",
+            _close(folder, line.name) or "restore the file, or take the line out",
         ) from None
     except OSError as e:
         raise UsageError(
@@ -187,6 +190,29 @@ def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
         sha256=hashlib.sha256(raw).hexdigest(),
         stamp=stamp_of(st),
     )
+
+
+def _line_of(line: Line) -> str:
+    return f"{SERIES_FILE} line {line.number}" if line.number else SERIES_FILE
+
+
+def _close(folder: Path, name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [p.name for p in folder.iterdir() if p.suffix in SUFFIXES], n=1, cutoff=0.8)
+    return f"did you mean {printable(close[0])}?" if close else ""
+
+
+def unlisted(series: Series) -> tuple[str, ...]:
+    """Patch files in the folder of which the series file says nothing, not even in a comment."""
+    if not series.listed:
+        return ()
+    names = {normpath(e.name) for e in series.entries}
+    left = [n for n in os.listdir(series.dir) if n.endswith(SUFFIXES) and n not in names]
+    if not left:
+        return ()
+    words = {w.strip("#.,:;()'\"") for w in _text(series.dir / SERIES_FILE).split()}
+    return tuple(sorted(n for n in left if n not in words))
 
 
 def stamp_of(st: os.stat_result) -> tuple[int, ...]:

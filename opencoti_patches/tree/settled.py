@@ -10,4 +10,4 @@ def settle(work: WorkTree, at: At) -> None:
     file of it is written. Call with the store's lock held."""
     work.files.read_tree(at.tree)
     work.files.refresh()
-    work._save(at)
+    work.note(at)

@@ -30,6 +30,11 @@ def tree_after(
     return applied(plan)
 
 
+def applies(series: Series, name: PatchName, base: TreeId, store: Store, *, progress: Progress | None = None) -> bool:
+    """Whether git takes patch ``name`` where it stands, whatever those before it do."""
+    return check(series.upto(name), base, store, progress=progress).verdicts[-1].applied
+
+
 def applied(plan: Plan) -> TreeId:
     """The tip of a plan that must apply. Errors: Refused ``does-not-apply``."""
     if plan.tip is not None:

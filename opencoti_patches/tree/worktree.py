@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.core.config import FILE_NAME, Config
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, printable
 from opencoti_patches.doors import fs
@@ -131,7 +130,7 @@ class WorkTree:
         saved = [self._save_diff()] if worth_saving else []
         if writes or deletes:
             saved += self._switch(start, target, writes, deletes, in_way)
-        self._save(target)
+        self.note(target)
         total = self.store.repo.count(target.tree)
         return Moved(
             before=None if empty else now,
@@ -159,7 +158,7 @@ class WorkTree:
             files.write_files(new)
             files.refresh()
             with fs.uninterrupted(), fs.disk_errors(f"make {self.folder}"):
-                self._save(target)  # says nothing as long as the folder is not there
+                self.note(target)  # says nothing as long as the folder is not there
                 new.rename(self.folder)
         names = self.store.repo.list_tree(target.tree)
         return Moved(
@@ -192,7 +191,7 @@ class WorkTree:
             raise Refused(
                 "local-edits",
                 f"{self.folder} {what}: {_few(edits)}",
-                "keep them with 'opencoti-patches regen PATCH --from DIR', or use --force, which saves them as a patch first",
+                "keep them with 'opencoti-patches new NAME --from DIR' or 'regen PATCH --from DIR', or use --force, which saves them as a patch first",
             )
         return True
 
@@ -254,7 +253,7 @@ class WorkTree:
                 self._guard_still(writes, deletes, seen)
                 aside = self._put_aside(in_way)
                 moving = {"tree": target.tree, "patch": target.patch, "commits": target.commits}
-                self._save(now, moving={**moving, "writes": list(writes), "deletes": list(deletes)})
+                self.note(now, moving={**moving, "writes": list(writes), "deletes": list(deletes)})
             except BaseException:
                 if not self.moving():
                     shutil.rmtree(stage, ignore_errors=True)
@@ -320,10 +319,11 @@ class WorkTree:
         self.files.read_tree(TreeId(moving["tree"]))
         self.files.refresh()
         shutil.rmtree(stage, ignore_errors=True)
-        self._save(At(tree=TreeId(moving["tree"]), patch=moving["patch"], commits=moving["commits"]))
+        self.note(At(tree=TreeId(moving["tree"]), patch=moving["patch"], commits=moving["commits"]))
         return True
 
-    def _save(self, at: At, moving: dict[str, Any] | None = None) -> None:
+    def note(self, at: At, moving: dict[str, Any] | None = None) -> None:
+        """Write down what the folder is at; ``moving``: what a move is about to do, should it be killed."""
         doc = {"dir": str(self.folder), "tree": at.tree, "patch": at.patch, "commits": at.commits}
         fs.write(self._state, fs.json_bytes({**doc, "moving": moving} if moving else doc))
 
@@ -356,43 +356,3 @@ def _prune(root: Path, path: str) -> None:
 def _few(paths: Sequence[str]) -> str:
     shown = ", ".join(map(printable, paths[:_SHOWN]))
     return shown + (f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else "")
-
-
-def guard_folder(folder: Path, config: Config, store: Store) -> Path:
-    """``folder`` if a tree may be written there. Errors: UsageError ``bad-folder``."""
-    full = folder.resolve()
-    owned = [
-        ("the project", config.root),
-        ("the patches folder", config.patches.resolve()),
-        ("the store", store.root.resolve()),
-    ]
-    owned += [
-        ("a folder of the base", Path(s.path, s.subdir).resolve()) for s in config.sources if s.kind == "directory"
-    ]
-    for what, own in owned:
-        if full == own or own.is_relative_to(full) or (own != config.root and full.is_relative_to(own)):
-            raise UsageError(
-                "bad-folder",
-                f"a tree cannot be written to {folder}: that is, or holds, {what}",
-                "name a folder of its own",
-            )
-    if (full / FILE_NAME).exists():
-        raise UsageError(
-            "bad-folder", f"{folder} is another project (it has an {FILE_NAME})", "name a folder of its own"
-        )
-    return full
-
-
-def describe(config: Config, store: Store) -> str:
-    """The state of the project's tree in a few words."""
-    if not config.tree.is_dir():
-        return "not written yet (opencoti-patches apply)"
-    tree = WorkTree(config.tree, store)
-    at = tree.at()
-    if at is None:
-        return "not one this store knows"
-    if tree.moving():
-        return "half way: the next apply finishes what was interrupted"
-    edits = len(tree.edits_unlocked())
-    where = f"after {at.patch}" if at.patch else "the base"
-    return where + (f", {edits} file{'s' * (edits > 1)} edited" if edits else "")

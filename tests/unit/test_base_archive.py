@@ -342,7 +342,6 @@ def test_a_missing_sum_is_computed_and_said(tmp_path: Path, store: Store) -> Non
     with pytest.raises(UsageError) as e:
         source_tree(Source(kind="archive", path=str(made)), store, progress=Silent())
     assert (e.value.code, int(e.value.exit), e.value.hint) == ("missing-sha256", 2, f'sha256 = "{sha256}"')
-    assert f'sha256 = "{sha256}"' in e.value.message
     assert source_sha256(Source(kind="archive", path=str(made)), store, progress=Silent()) == sha256
 
 

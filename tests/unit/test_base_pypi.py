@@ -198,7 +198,7 @@ def test_a_missing_sum_is_computed_and_said(site: Site, store: Store) -> None:
         error = failure(store, of(sha256=""))
         assert isinstance(error, UsageError)
         line = f'sha256 = "{sum_of(VERSIONS["1.1"])}"'
-        assert (error.code, error.hint) == ("missing-sha256", line) and line in error.message
+        assert (error.code, error.hint) == ("missing-sha256", line)
     assert source_sha256(of(sha256=""), store, progress=Silent()) == sum_of(VERSIONS["1.1"])
     asked = len(site.asked)
     assert asked == 2

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from opencoti_patches.doors.git.program import stamp
     from opencoti_patches.doors.git.publishing import publish
     from opencoti_patches.doors.git.repository import NewFile, Repository
+    from opencoti_patches.doors.git.tracking import tracked
     from opencoti_patches.doors.git.worktree import WorkFolder
 
 _WHERE = {
@@ -29,6 +30,7 @@ _WHERE = {
     "publish": "publishing",
     "runs_of": "apply",
     "stamp": "program",
+    "tracked": "tracking",
 }
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "publish",
     "runs_of",
     "stamp",
+    "tracked",
 ]
 
 

@@ -46,13 +46,14 @@ class NewFile(NamedTuple):
 class Repository:
     """The store's bare repository: objects, no branches anyone works on."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, env: Mapping[str, str] | None = None) -> None:
         self.path = path
-        self._env = environment(GIT_DIR=str(path), GIT_CEILING_DIRECTORIES=str(path.parent))
+        self._env = env or environment(GIT_DIR=str(path), GIT_CEILING_DIRECTORIES=str(path.parent))
 
     def create(self) -> None:
         """Make it if it is not there. Safe to call twice, and after a kill in between."""
         if (self.path / "opencoti-ready").exists():
+            self._own_settings()
             return
         self.path.mkdir(parents=True, exist_ok=True)
         env = environment(GIT_CEILING_DIRECTORIES=str(self.path.parent))
@@ -60,9 +61,18 @@ class Repository:
             call(["init", "-q", "--bare", "--object-format=sha1", "--template=", self.path], env=env, cwd=self.path),
             "make the store's repository",
         )
-        fs.write(self.path / "info" / "attributes", RAW_ATTRIBUTES.encode())
-        fs.write(self.path / "config", _CONFIG.encode())
+        self._own_settings()
         fs.write(self.path / "opencoti-ready", b"1\n")
+
+    def _own_settings(self) -> None:
+        """The repository's own attributes and configuration, and no others: a store may come from anywhere, and
+        git runs what its configuration names."""
+        for file, content in (("info/attributes", RAW_ATTRIBUTES.encode()), ("config", _CONFIG.encode())):
+            path = self.path / file
+            if not path.is_file() or path.is_symlink() or path.read_bytes() != content:
+                path.unlink(missing_ok=True)
+                fs.write(path, content)
+        (self.path / "commondir").unlink(missing_ok=True)  # it would name another place for them
 
     def _run(
         self,
@@ -166,6 +176,15 @@ class Repository:
     def has(self, oid: str) -> bool:
         """Whether the object is in the store."""
         return call(["cat-file", "-e", oid], env=self._env, cwd=self.path).code == 0
+
+    def lacking(self, oids: Iterable[str]) -> list[str]:
+        """Those of the objects that are not in the store, one process for all."""
+        wanted = list(dict.fromkeys(oids))
+        if not wanted:
+            return []
+        ids = "".join(f"{o}\n" for o in wanted).encode()
+        rows = self._run("cat-file", "--batch-check=%(objectname)", doing="look for objects", input=ids).splitlines()
+        return [o for o, row in zip(wanted, rows, strict=True) if row.endswith(b" missing")]
 
     def blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
         """Contents of blobs by id, one process for all. A missing one is an error."""

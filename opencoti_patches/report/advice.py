@@ -1,0 +1,57 @@
+"""What to run next for a patch that is not clean: a line that can be pasted, and what comes after it."""
+
+from __future__ import annotations
+
+import re
+
+from opencoti_patches.core.model import PatchName, Verdict
+
+_TAKE = "opencoti-patches regen {short} --from WORK"
+_MERGE = ("opencoti-patches bootstrap --to {short} --merge WORK", f"resolve the markers in WORK, and {_TAKE}")
+_AGAIN = ("opencoti-patches bootstrap {before}WORK", f"make its change in WORK, and {_TAKE}")
+_REGEN = ("opencoti-patches regen {short}",)
+_NEXT: dict[str, tuple[str, ...]] = {
+    "whitespace": _REGEN,
+    "eol": _REGEN,
+    "missing-newline": _REGEN,
+    "zero-context": _REGEN,
+    "offset": _REGEN,
+    "corrupt": _AGAIN,
+    "already-applied": ("opencoti-patches show {short}", "if the base has all of it, take its line out of the series"),
+    "binary": ("make the patch again with 'git diff --binary'",),
+    "unsafe-path": ("do not apply it; ask where it came from",),
+    "empty": ("take its line out of the series",),
+}
+
+
+def short(name: str) -> str:
+    """How people call a patch: its number where it has one."""
+    from opencoti_patches.series.order import number_of
+
+    return name.split("-", 1)[0] if "/" not in name and number_of(name) is not None else name
+
+
+def advice(verdict: Verdict, before: PatchName | None) -> tuple[str, ...]:
+    """The command to run next for a patch that is not clean, and what to do then, if there is more."""
+    if verdict.blocked_by:
+        return (f"mend {verdict.blocked_by[0]} first, then check again",)
+    if verdict.cause == "wrong-strip":
+        return _strip_advice(verdict)
+    templates = _NEXT.get(verdict.cause or "", _MERGE)
+    if verdict.without and templates in (_MERGE, _AGAIN):  # there is no tree before it
+        return (f"mend {verdict.without[0]} first, then check again",)
+    names = {"short": short(verdict.name), "before": f"--to {short(before)} " if before else ""}
+    return tuple(t.format(**names) for t in templates)
+
+
+def _strip_advice(verdict: Verdict) -> tuple[str, ...]:
+    """The level that fits, or the folder that the paths lack, where the diagnosis found it."""
+    words = " ".join(p.message for p in verdict.problems)
+    if m := re.search(r"with (-p\d+) instead", words):
+        return (f"write '{verdict.name} {m[1]}' in the series file",)
+    if m := re.search(r"its paths lack '(.+?)/?'", words):
+        return (
+            "take its line out of the series",
+            f"opencoti-patches import --directory {m[1]} {verdict.name}",
+        )
+    return (f"give the strip level in the series file: '{verdict.name} -pN'",)
