@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
+import weakref
 
 _PATIENCE = 2.0  # seconds before the first word
 _TERMINAL_EVERY = 0.2
@@ -20,13 +22,30 @@ class Lines:
         self._to = None if sys.stderr is None or sys.stderr.closed else sys.stderr
         self._terminal = self._to is not None and self._to.isatty()
         self._what = ""
+        self._news: tuple[str, int, int, str] = ("", 0, 0, "")
+        self._late: threading.Timer | None = None  # for work that has no news by the time that they are due
 
     def update(self, what: str, done: int = 0, total: int = 0, unit: str = "") -> None:
         """Take news; show it if it is time to."""
+        self._news = (what, done, total, unit)
         now = time.monotonic()
-        every = _TERMINAL_EVERY if self._terminal else _LOG_EVERY
-        if now - self._begun < _PATIENCE or (now - self._last < every and what == self._what):
+        if now - self._begun < _PATIENCE:
+            if self._late is None:
+                self._late = threading.Timer(self._begun + _PATIENCE - now, _show_late, (weakref.ref(self),))
+                self._late.daemon = True
+                self._late.start()
             return
+        every = _TERMINAL_EVERY if self._terminal else _LOG_EVERY
+        if now - self._last < every and what == self._what:
+            return
+        self._show(now, what, done, total, unit)
+
+    def show_late(self) -> None:
+        """Show the last news, unless later ones were shown."""
+        if not self._last:
+            self._show(time.monotonic(), *self._news)
+
+    def _show(self, now: float, what: str, done: int, total: int, unit: str) -> None:
         self._last, self._what = now, what
         amount = _amount(done, total, unit)
         if self._terminal:
@@ -42,8 +61,15 @@ class Lines:
             self._to.flush()
 
     def __del__(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
         if self._terminal and self._last:
             self._write("\r\x1b[K")
+
+
+def _show_late(lines: weakref.ref[Lines]) -> None:
+    if (it := lines()) is not None:  # else the run is over
+        it.show_late()
 
 
 def _amount(done: int, total: int, unit: str) -> str:
