@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from opencoti_patches.core.errors import UsageError
@@ -70,6 +71,7 @@ class Config(NamedTuple):
     patches: Path
     tree: Path
     strip: int = 1
+    build: Mapping[str, Any] = MappingProxyType({})  # of checked keys: core/profile.py reads it
 
     @property
     def file(self) -> Path:
@@ -106,7 +108,7 @@ def load(start: Path) -> Config:
 
 def from_table(table: Mapping[str, Any], root: Path) -> Config:
     """A checked configuration from parsed TOML."""
-    _known(table, {"schema", "name", "base", "series", "tree"}, "")
+    _known(table, {"schema", "name", "base", "series", "tree", "build"}, "")
     if type(table.get("schema")) is not int or table["schema"] != SCHEMA:  # true is 1 too
         raise UsageError(
             "bad-schema",
@@ -134,6 +136,8 @@ def from_table(table: Mapping[str, Any], root: Path) -> Config:
             f"{FILE_NAME}: series.strip must be a number from 0 up, it is {strip!r}",
             "1 takes the a/ and b/ off",
         )
+    build = _table(table, "build")
+    _check_profiles(build)
     return Config(
         root=root,
         name=name,
@@ -141,6 +145,7 @@ def from_table(table: Mapping[str, Any], root: Path) -> Config:
         strip=strip,
         patches=root / (_string(series, "dir", "series") or "patches"),
         tree=root / (_string(tree, "dir", "tree") or "tree"),
+        build=build,
     )
 
 
@@ -179,6 +184,16 @@ def _source(raw: Mapping[str, Any], number: int, root: Path) -> Source:
     if kind == "git" and "://" not in values["url"] and (values["url"][:1] in "./~" or (root / values["url"]).exists()):
         values["url"] = str((root / _home(values["url"], "url", where)).resolve())
     return Source(**values)
+
+
+def _check_profiles(build: Mapping[str, Any]) -> None:
+    if not build:
+        return  # a check of a project without any need not know what they are
+    from opencoti_patches.core.profile import KEYS, profiles
+
+    for name in build:
+        _known(_table(build, name), KEYS, f"build.{name}")
+    profiles(build, "", FILE_NAME)
 
 
 def _home(value: str, key: str, where: str) -> Path:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -58,6 +60,68 @@ def run(
     finally:
         if said >= 0:
             os.close(said)
+
+
+def stream(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    log: Path,
+    heard: Callable[[str], None],
+) -> int:
+    """Run a program in a process group of its own; what it prints goes into ``log``, appended, and line by line to
+    ``heard``. Its exit code. An error in ``heard``, an interrupt or a termination of ours ends the whole group.
+
+    Errors: CouldNot ``no-tool``, ``disk``.
+    """
+    import signal
+
+    def ended(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, ended)
+    try:
+        with open(log, "ab") as file:
+            file.write(f"+ {shlex.join(os.fspath(a) for a in argv)}\n".encode("utf-8", "surrogateescape"))
+            file.flush()
+            try:
+                child = subprocess.Popen(
+                    argv,
+                    cwd=cwd,
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as e:
+                raise CouldNot("no-tool", f"cannot run {argv[0]}: {e.strerror}", "install it, or put it on PATH") from None
+            assert child.stdout is not None
+            try:
+                for line in child.stdout:
+                    file.write(line)
+                    heard(line.decode("utf-8", "replace").rstrip("\r\n"))
+                return child.wait()
+            except BaseException:
+                _end_group(child)
+                raise
+            finally:
+                child.stdout.close()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
+    import signal
+
+    for how in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, how)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_GRACE)
+            if how == signal.SIGTERM:
+                time.sleep(0.1)  # for the rest of the group, before they are killed too
 
 
 def _started(

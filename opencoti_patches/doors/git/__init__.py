@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opencoti_patches.doors.git.apply import Applied, Landing, apply_check, apply_reject, runs_of
+    from opencoti_patches.doors.git.blaming import line_commit
     from opencoti_patches.doors.git.program import stamp
     from opencoti_patches.doors.git.publishing import publish
     from opencoti_patches.doors.git.repository import NewFile, Repository
@@ -27,6 +28,7 @@ _WHERE = {
     "WorkFolder": "worktree",
     "apply_check": "apply",
     "apply_reject": "apply",
+    "line_commit": "blaming",
     "publish": "publishing",
     "runs_of": "apply",
     "stamp": "program",
@@ -41,6 +43,7 @@ __all__ = [
     "WorkFolder",
     "apply_check",
     "apply_reject",
+    "line_commit",
     "publish",
     "runs_of",
     "stamp",

@@ -1,0 +1,1 @@
+"""Building the patched tree, and saying what came of it."""

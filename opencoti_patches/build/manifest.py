@@ -1,0 +1,100 @@
+"""``manifest.json`` of a build: what went in, what came out. Nothing in it says when or where it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from opencoti_patches.core.model import Series, TreeId
+from opencoti_patches.core.profile import Profile, inputs
+from opencoti_patches.doors import fs, proc
+
+SCHEMA = 1
+NAME = "manifest.json"
+
+
+class Artefact(NamedTuple):
+    """A file that the build made; ``path`` is relative to the outputs' folder."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+def inputs_of(
+    profile: Profile, targets: Sequence[str], base: TreeId, tip: TreeId, series: Series, tools: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the result of a build depends on, as the manifest keeps it."""
+    return {
+        "base": base,
+        "tree": tip,
+        "patches": [[e.name, e.sha256] for e in series.entries],
+        "profile": profile.name,
+        "settings": list(inputs(profile)),
+        "targets": list(targets),
+        "tools": dict(tools),
+    }
+
+
+def digest(what: Mapping[str, Any]) -> str:
+    """One sha256 for all inputs."""
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+
+def versions(tools: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Which version each tool is, in its own first line; empty for one that cannot say it."""
+    from opencoti_patches.core.errors import CouldNot
+
+    found = {}
+    for tool in tools:
+        try:
+            done = proc.run([tool, "--version"], env=env)
+        except CouldNot:
+            found[tool] = ""
+            continue
+        lines = [line for line in done.out.decode("utf-8", "replace").splitlines() if line.strip()]
+        line = next((x for x in lines if re.search(r"\d+\.\d+", x)), "")  # nvcc's first ones are a title
+        found[tool] = line.strip() if done.code == 0 else ""
+    return found
+
+
+def collect(folder: Path, globs: Sequence[str]) -> list[Artefact]:
+    """The files that the globs name, each once, sorted; links are left out, for what they point to is one too."""
+    found = {p for pattern in globs for p in folder.glob(pattern) if p.is_file() and not p.is_symlink()}
+    made = []
+    for path in sorted(found):
+        h = hashlib.sha256()
+        for part in _parts(path):
+            h.update(part)
+        made.append(Artefact(str(path.relative_to(folder)), path.stat().st_size, h.hexdigest()))
+    return made
+
+
+def remove(folder: Path, globs: Sequence[str]) -> None:
+    """Remove what the globs name: after a failure nothing may look as if it were the result."""
+    for pattern in globs:
+        for path in folder.glob(pattern):
+            if path.is_file() or path.is_symlink():
+                path.unlink(missing_ok=True)
+
+
+def write(folder: Path, what: Mapping[str, Any], made: Sequence[Artefact]) -> None:
+    """Put the manifest into the build folder."""
+    doc = {"schema": SCHEMA, "inputs": what, "digest": digest(what), "artefacts": [a._asdict() for a in made]}
+    fs.write(folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a build folder; None if there is none, or it is damaged."""
+    doc = fs.read_json(folder / NAME)
+    return doc if isinstance(doc, dict) and doc.get("schema") == SCHEMA else None
+
+
+def _parts(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as f:
+        while part := f.read(1 << 20):
+            yield part

@@ -1,0 +1,190 @@
+"""One build: the tree to the series' tip, configure once, build, look at what came of it.
+
+The manifest is taken away before anything is built and comes back last; on a failure the artefacts go too. So
+what has a manifest was built whole, from what the manifest says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.build import manifest
+from opencoti_patches.build.blame import Failure, first_error, with_patch
+from opencoti_patches.build.manifest import Artefact
+from opencoti_patches.build.toolchain import (
+    Place,
+    Toolchain,
+    child_environment,
+    configuration_digest,
+    progress_of,
+    toolchain,
+)
+from opencoti_patches.core.config import Config
+from opencoti_patches.core.errors import UsageError
+from opencoti_patches.core.model import Series, TreeId
+from opencoti_patches.core.profile import Profile
+from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import fs, proc
+from opencoti_patches.tree.worktree import At, WorkTree
+
+_KEPT = 4000  # lines of output in which an error is looked for
+
+
+class Built(NamedTuple):
+    """What a build came to. ``failure`` is None if it succeeded; ``step`` is the last one that ran; ``steps`` how many
+    pieces of work the tool counted, 0 if it counted none."""
+
+    tree: TreeId
+    outputs: Path
+    log: Path
+    step: str = ""
+    up_to_date: bool = False
+    steps: int = 0
+    artefacts: tuple[Artefact, ...] = ()
+    failure: Failure | None = None
+
+
+class Job(NamedTuple):
+    """What is to be built."""
+
+    profile: Profile
+    series: Series
+    base: TreeId
+    tip: TreeId
+    targets: tuple[str, ...] = ()
+    jobs: int = 0
+    version: tuple[str, str] = ("0", "unknown")
+    clean: bool = False
+    offline: bool = True
+
+
+def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Built:
+    """Bring the project's tree to the tip and build it. Call with the store's lock held.
+
+    Errors: those of ``WorkTree.move``; UsageError ``no-folder``, ``bad-folder``; CouldNot ``no-tool``. A build
+    that fails is data.
+    """
+    work = WorkTree(config.tree, store)
+    last = job.series.entries[-1].name if job.series.entries else ""
+    progress.update("writing files")
+    work.move(At(tree=job.tip, patch=last))
+    place = _place(config, job.profile, store)
+    return _Build(job, place, store, config.tree, progress).run()
+
+
+def folder_of(profile: str, store: Store) -> Path:
+    """Where a profile builds, and its manifest lies."""
+    return store.root / "build" / profile
+
+
+def _place(config: Config, profile: Profile, store: Store) -> Place:
+    place = Place(source=config.tree / profile.source, build=folder_of(profile.name, store))
+    if not place.source.is_dir():
+        raise UsageError(
+            "no-folder",
+            f"build.{profile.name}: the tree has no folder {profile.source}",
+            f'name the folder with the build file: [build.{profile.name}] source = "…"',
+        )
+    if profile.kind == "make" and " " in str(place.source):
+        raise UsageError(
+            "bad-folder", f"make takes no path with a space in it: {place.source}", "put the project elsewhere"
+        )
+    return place
+
+
+class _Build:
+    def __init__(self, job: Job, place: Place, store: Store, tree: Path, progress: Progress) -> None:
+        self.job = job
+        self.place = place
+        self.store = store
+        self.tree = tree
+        self.progress = progress
+        self.tool: Toolchain = toolchain(job.profile)
+        self.env = child_environment(job.profile, place, job.offline)
+        self.outputs = self.tool.outputs(place)
+        self.log = place.build / "build.log"
+        self.lines: list[str] = []
+        self.steps = 0
+
+    def run(self) -> Built:
+        job, place = self.job, self.place
+        tools = manifest.versions(self.tool.tools(job.profile), self.env)
+        targets = job.targets or job.profile.targets
+        what = manifest.inputs_of(job.profile, targets, job.base, job.tip, job.series, tools)
+        if not job.clean and (made := self._up_to_date(what)) is not None:
+            return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made))
+        with fs.disk_errors("write the build folder"):
+            (place.build / manifest.NAME).unlink(missing_ok=True)
+            if job.clean and job.profile.kind == "cmake":
+                shutil.rmtree(place.build, ignore_errors=True)
+            place.build.mkdir(parents=True, exist_ok=True)
+            self.log.unlink(missing_ok=True)
+        try:
+            step = self._steps(targets)
+        except BaseException:
+            manifest.remove(self.outputs, job.profile.artefacts)
+            raise
+        if step:
+            manifest.remove(self.outputs, job.profile.artefacts)
+            start = place.build if job.profile.kind == "cmake" else place.source
+            failure = first_error(self.lines, self.tree, start) or Failure(message="it says nothing of why")
+            failure = with_patch(failure, job.series, job.base, self.store)
+            return Built(job.tip, self.outputs, self.log, step=step, steps=self.steps, failure=failure)
+        made = manifest.collect(self.outputs, job.profile.artefacts)
+        manifest.write(place.build, what, made)
+        return Built(job.tip, self.outputs, self.log, step="build", steps=self.steps, artefacts=tuple(made))
+
+    def _up_to_date(self, what: dict[str, object]) -> list[Artefact] | None:
+        """The artefacts, if they are what the last build of the same inputs made."""
+        known = manifest.read(self.place.build)
+        if known is None or known["digest"] != manifest.digest(what):
+            return None
+        made = manifest.collect(self.outputs, self.job.profile.artefacts)
+        return made if [a._asdict() for a in made] == known["artefacts"] else None
+
+    def _steps(self, targets: Sequence[str]) -> str:
+        """The name of the step that failed; empty if none did."""
+        job, place = self.job, self.place
+        if job.clean and (command := self.tool.clean(job.profile, place)) and self._run("clean", command):
+            return "clean"
+        command = self.tool.configure(job.profile, place, job.version)
+        if command and not self._configured(command):
+            if self._run("configure", command):
+                return "configure"
+            fs.write(place.build / "configured", configuration_digest(command, self.env).encode())
+        jobs = job.jobs or job.profile.jobs or os.cpu_count() or 1
+        return "build" if self._run("build", self.tool.build(job.profile, place, targets, jobs)) else ""
+
+    def _configured(self, command: Sequence[str]) -> bool:
+        """Whether the folder was configured with this very command."""
+        try:
+            known = (self.place.build / "configured").read_text()
+        except OSError:
+            return False
+        return known == configuration_digest(command, self.env)
+
+    def _run(self, step: str, command: Sequence[str]) -> int:
+        self.progress.update(f"{step}: {self.job.profile.name}")
+
+        def heard(line: str) -> None:
+            if len(self.lines) < _KEPT or "error" in line:
+                self.lines.append(line)
+            if (far := progress_of(line)) is not None:
+                self.steps = far[0]
+                self.progress.update(f"building {self.job.profile.name}", *far, "steps" if far[1] != 100 else "percent")
+
+        return proc.stream(command, cwd=self.place.source, env=self.env, log=self.log, heard=heard)
+
+
+def version_of(config: Config, base: TreeId) -> tuple[str, str]:
+    """The build number and the commit that llama.cpp shows as its version: those of the base, from its label
+    ("af6528e6… (b9445)"), so that an edit of a patch rebuilds nothing that only carries them."""
+    label = " ".join(s.upstream for s in config.sources)
+    number, commit = re.search(r"\bb(\d+)\b", label), re.search(r"\b[0-9a-f]{9,40}\b", label)
+    return (number[1] if number else "0", commit[0][:9] if commit else base[:9])

@@ -1,0 +1,174 @@
+"""What a build system must be able to do for us, and the two that do: CMake and make."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from opencoti_patches.core.profile import Profile
+
+_COUNTED = re.compile(r"\[\s*(\d+)/(\d+)\] ")
+_PERCENT = re.compile(r"\[\s*(\d+)%\] ")
+# What llama.cpp's own build does that a build of patches must not: fetch a web page, ask the repository around it
+# for its commit, launch ccache for a part of it.
+_LLAMA = (
+    "-DCMAKE_BUILD_TYPE=Release",
+    "-DLLAMA_BUILD_UI=OFF",
+    "-DLLAMA_USE_PREBUILT_UI=OFF",
+    "-DLLAMA_OPENSSL=OFF",
+    "-DLLAMA_BUILD_TESTS=OFF",
+    "-DLLAMA_BUILD_EXAMPLES=OFF",
+    "-DGGML_CCACHE=OFF",
+)
+
+
+class Place(NamedTuple):
+    """Where a build happens: the source folder in the tree, the folder that it writes to."""
+
+    source: Path
+    build: Path
+
+
+class Toolchain(Protocol):
+    """A build system. Its commands run in order; each is an argument list and the folder to run it in."""
+
+    def outputs(self, place: Place) -> Path:
+        """The folder that the artefacts' globs are in."""
+
+    def environment(self, place: Place) -> dict[str, str]:
+        """What it needs beside the profile's own variables."""
+
+    def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
+        """The command that prepares the build folder; empty if there is none. ``version``: the build number and
+        the commit of the base."""
+
+    def build(self, profile: Profile, place: Place, targets: Sequence[str], jobs: int) -> Sequence[str]:
+        """The command that builds."""
+
+    def clean(self, profile: Profile, place: Place) -> Sequence[str]:
+        """The command that removes what was built; empty if removing the build folder does."""
+
+    def tools(self, profile: Profile) -> Sequence[str]:
+        """The programs that it runs, for ``doctor`` and the manifest."""
+
+
+class CMake:
+    """CMake with ninja if it is there, else with make."""
+
+    def outputs(self, place: Place) -> Path:
+        return place.build
+
+    def environment(self, place: Place) -> dict[str, str]:
+        # the same bytes wherever the tree lies
+        flags = f"-ffile-prefix-map={place.source}=. -ffile-prefix-map={place.build}=build"
+        return {"NINJA_STATUS": "[%f/%t] ", "CFLAGS": flags, "CXXFLAGS": flags}
+
+    def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
+        options = ["-DFETCHCONTENT_FULLY_DISCONNECTED=ON", "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON"]
+        if _is_llama(place.source):
+            options += [*_LLAMA, f"-DLLAMA_BUILD_NUMBER={version[0]}", f"-DLLAMA_BUILD_COMMIT={version[1]}"]
+        if profile.launcher:
+            options += [f"-DCMAKE_{lang}_COMPILER_LAUNCHER={profile.launcher}" for lang in _languages(profile)]
+        generator = self._generator(profile)
+        return ["cmake", "-S", str(place.source), "-B", str(place.build), "-G", generator, *options, *profile.options]
+
+    def build(self, profile: Profile, place: Place, targets: Sequence[str], jobs: int) -> Sequence[str]:
+        chosen = ["--target", *targets] if targets else []
+        return ["cmake", "--build", str(place.build), "--parallel", str(jobs), *chosen]
+
+    def clean(self, profile: Profile, place: Place) -> Sequence[str]:
+        return []
+
+    def tools(self, profile: Profile) -> Sequence[str]:
+        ninja = self._generator(profile) == "Ninja"
+        return ["cmake", "ninja" if ninja else "make", *_compilers(profile), *_extra(profile)]
+
+    @staticmethod
+    def _generator(profile: Profile) -> str:
+        return profile.generator or ("Ninja" if shutil.which("ninja") else "Unix Makefiles")
+
+
+class Make:
+    """A makefile in the source folder, which builds there."""
+
+    def outputs(self, place: Place) -> Path:
+        return place.source
+
+    def environment(self, place: Place) -> dict[str, str]:
+        return {}
+
+    def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
+        return []
+
+    def build(self, profile: Profile, place: Place, targets: Sequence[str], jobs: int) -> Sequence[str]:
+        return ["make", "-C", str(place.source), f"-j{jobs}", *profile.options, *targets]
+
+    def clean(self, profile: Profile, place: Place) -> Sequence[str]:
+        return ["make", "-C", str(place.source), *profile.options, "clean"]
+
+    def tools(self, profile: Profile) -> Sequence[str]:
+        return ["make", *_compilers(profile), *_extra(profile)]
+
+
+def toolchain(profile: Profile) -> Toolchain:
+    """The build system of a profile."""
+    return CMake() if profile.kind == "cmake" else Make()
+
+
+def progress_of(line: str) -> tuple[int, int] | None:
+    """How far a build is, from a line of ninja's or CMake's make: (done, of how many)."""
+    if m := _COUNTED.match(line):
+        return int(m[1]), int(m[2])
+    if m := _PERCENT.match(line):
+        return int(m[1]), 100
+    return None
+
+
+def child_environment(profile: Profile, place: Place, offline: bool) -> dict[str, str]:
+    """The environment of a build: the user's, what the build system needs, the profile's own. ``offline``:
+    everything that could fetch is told not to, and proxies lead nowhere."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    env["GIT_CEILING_DIRECTORIES"] = str(place.source.parent)  # no step asks a repository around the tree
+    env["LC_ALL"] = "C"  # messages of compilers are read
+    if offline:
+        nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+        env |= nowhere | {"GIT_ALLOW_PROTOCOL": "file", "PIP_NO_INDEX": "1", "npm_config_offline": "true"}
+    for key, value in toolchain(profile).environment(place).items():
+        env[key] = f"{env[key]} {value}" if key.endswith("FLAGS") and env.get(key) else value
+    return env | dict(profile.env)
+
+
+def configuration_digest(command: Sequence[str], env: Mapping[str, str]) -> str:
+    """A digest of what a build folder was configured with: another one means to configure anew."""
+    heeded = sorted((k, v) for k, v in env.items() if k in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CUDACXX", "LDFLAGS"))
+    return hashlib.sha256(repr((list(command), heeded)).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _is_llama(source: Path) -> bool:
+    try:
+        return 'project("llama.cpp"' in (source / "CMakeLists.txt").read_text("utf-8", "replace")
+    except OSError:
+        return False
+
+
+def _languages(profile: Profile) -> list[str]:
+    return ["C", "CXX", *(["CUDA"] if _cuda(profile) else [])]
+
+
+def _cuda(profile: Profile) -> bool:
+    return any(re.fullmatch(r"-DGGML_CUDA(:\w+)?=(ON|1|TRUE|YES)", o, re.I) for o in profile.options)
+
+
+def _compilers(profile: Profile) -> list[str]:
+    env = {**os.environ, **dict(profile.env)}
+    found = [env.get("CC") or "cc", env.get("CXX") or "c++"]
+    return [*found, env.get("CUDACXX") or "nvcc"] if _cuda(profile) else found
+
+
+def _extra(profile: Profile) -> list[str]:
+    return [profile.launcher] if profile.launcher else []

@@ -1,0 +1,92 @@
+"""``[build.NAME]`` of opencoti.toml: how one build of the patched tree is made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from opencoti_patches.core.errors import UsageError
+
+Kind = Literal["cmake", "make"]
+
+_TEXTS = {"kind", "source", "generator", "launcher"}
+_LISTS = {"options", "targets", "artefacts"}
+KEYS = _TEXTS | _LISTS | {"env", "jobs"}
+# what a profile of this name is where the configuration says nothing else
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "cpu": {"kind": "cmake", "artefacts": ("bin/*", "bin/*.so*")},
+    "cuda": {
+        "kind": "cmake",
+        "options": ("-DGGML_CUDA=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_BACKEND_DL=ON"),
+        "targets": ("ggml-cuda",),
+        "artefacts": ("bin/libggml-cuda*",),
+    },
+}
+
+
+class Profile(NamedTuple):
+    """One way to build. ``source`` is a folder of the tree; ``artefacts`` are globs in the folder that the build
+    writes to (cmake) or in the source folder (make); ``jobs`` 0 means as many as there are processors."""
+
+    name: str
+    kind: Kind = "cmake"
+    source: str = ""
+    generator: str = ""
+    options: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    launcher: str = ""
+    jobs: int = 0
+    artefacts: tuple[str, ...] = ()
+
+
+def profiles(table: Mapping[str, Any], source: str, where: str) -> dict[str, Profile]:
+    """The profiles of a checked ``[build]`` table, and those that every project has; ``source`` is the folder of
+    the tree where the table names none, ``where`` the file for messages.
+
+    Errors: UsageError ``bad-value``, ``bad-name``, ``unsafe-path``.
+    """
+    names = dict.fromkeys([*_DEFAULTS, *table])
+    return {name: _profile(name, table.get(name, {}), source, where) for name in names}
+
+
+def _profile(name: str, given: Any, source: str, where: str) -> Profile:
+    at = f"{where}: build.{name}"
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise UsageError("bad-name", f"{at}: a profile cannot be called so", "use letters, digits, '-', '_' and '.'")
+    if not isinstance(given, dict):
+        raise UsageError("bad-value", f"{at} must be a table", f"write [build.{name}]")
+    values: dict[str, Any] = {"source": source, **_DEFAULTS.get(name, {})}
+    for key, value in given.items():
+        if key in _TEXTS and not isinstance(value, str):
+            raise UsageError("bad-value", f"{at}.{key} must be a string, it is {value!r}", f'write {key} = "…"')
+        if key in _LISTS and not _texts(value):
+            raise UsageError("bad-value", f"{at}.{key} must be a list of strings", f'write {key} = ["…"]')
+        values[key] = tuple(value) if key in _LISTS else value
+    values["env"] = _env(given.get("env", {}), at)
+    jobs = values.get("jobs", 0)
+    if type(jobs) is not int or jobs < 0:
+        raise UsageError("bad-value", f"{at}.jobs must be a number from 0 up, it is {jobs!r}", "0: all processors")
+    if values.get("kind", "cmake") not in ("cmake", "make"):
+        raise UsageError("bad-value", f"{at}.kind is {values['kind']!r}", "it is cmake or make")
+    for path in (values["source"], *values.get("artefacts", ())):
+        if path.startswith("/") or ".." in path.split("/"):
+            raise UsageError("unsafe-path", f"{at}: {path} leads out of the build", "give a path inside it")
+    return Profile(name=name, **values)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str) for v in value)
+
+
+def _env(given: Any, at: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(given, dict) or not all(isinstance(v, str) for v in given.values()):
+        raise UsageError("bad-value", f"{at}.env must be a table of strings", 'write env = { CC = "gcc" }')
+    return tuple(sorted(given.items()))
+
+
+def inputs(profile: Profile) -> Sequence[str]:
+    """What of a profile its results depend on, as lines; the number of jobs and a launcher change nothing."""
+    rest = profile._replace(jobs=0, launcher="")
+    return [f"{key}={value!r}" for key, value in rest._asdict().items()]

@@ -1,0 +1,215 @@
+"""``build`` on toy projects, with the real CMake, make and compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from e2e.trees import CONFIG, Files, plain_git, text, write_project
+from jsonschema import Draft202012Validator
+
+if TYPE_CHECKING:
+    from conftest import Cli, Git
+
+CMAKE = """cmake_minimum_required(VERSION 3.14)
+project(toy C)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+add_executable(toy src/main.c src/other.c)
+"""
+MAKE = """toy: main.o other.o
+\t$(CC) -o $@ $^
+main.o other.o: %.o: src/%.c src/other.h
+\t$(CC) -c -o $@ $<
+clean:
+\trm -f toy *.o
+"""
+MAIN = '#include "other.h"\n\nint main(void) {\n    return other(1);\n}\n'
+OTHER = '#include "other.h"\n\nint other(int x) {\n    return x - 1;\n}\n'
+FIRST: Files = {
+    "CMakeLists.txt": text(CMAKE),
+    "Makefile": text(MAKE),
+    "src/main.c": text(MAIN),
+    "src/other.h": text("int other(int);\n"),
+    "src/other.c": text(OTHER),
+}
+SECOND: Files = {**FIRST, "src/other.c": text(OTHER.replace("- 1", "- 1 + 0"))}
+THIRD: Files = {**SECOND, "src/main.c": text(MAIN.replace("other(1)", "other(1) + 0"))}
+MADE = '\n[build.made]\nkind = "make"\nartefacts = ["toy"]\n'
+
+needs_tools = pytest.mark.skipif(
+    not all(map(shutil.which, ("cmake", "make", "cc"))), reason="needs cmake, make and a C compiler"
+)
+pytestmark = needs_tools
+
+
+@pytest.fixture
+def root(git: Git, tmp_path: Path) -> Path:
+    """A project with two patches on a program of two files."""
+    write_project(tmp_path / "p", git, [FIRST, SECOND, THIRD], config=CONFIG + MADE)
+    return tmp_path / "p"
+
+
+SCHEMA = Draft202012Validator(
+    json.loads((Path(__file__).parents[2] / "docs/schema/opencoti.schema.json").read_text("utf-8"))
+)
+
+
+def edited(root: Path, name: str, old: str, new: str) -> None:
+    """Another content of a patch."""
+    path = root / "patches" / name
+    path.write_text(path.read_text().replace(old, new))
+
+
+def manifest(root: Path, profile: str) -> dict[str, object]:
+    """What the build says of itself."""
+    found: dict[str, object] = json.loads((root / ".opencoti/build" / profile / "manifest.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize(("profile", "program"), [("cpu", ".opencoti/build/cpu/bin/toy"), ("made", "tree/toy")])
+def test_it_builds_once_and_then_what_changed(cli: Cli, root: Path, profile: str, program: str) -> None:
+    first = cli("-C", root, "build", profile, "--json")
+    SCHEMA.validate(first.json)
+    assert (first.code, first.json["up_to_date"], first.json["failure"]) == (0, False, None)
+    assert subprocess.run([root / program], check=False).returncode == 0
+    (artefact,) = first.json["artefacts"]
+    again = cli("-C", root, "build", profile, "--json").json
+    assert again["up_to_date"]
+    assert again["artefacts"] == [artefact]
+    edited(root, "0002-step.patch", "+ 0;", "+ 7;")
+    changed = cli("-C", root, "build", profile, "--json").json
+    assert not changed["up_to_date"]
+    assert subprocess.run([root / program], check=False).returncode == 7
+    log = Path(changed["log"]).read_text()
+    assert "main.c" in log
+    assert "other.c" not in log  # nothing of it changed
+
+
+def test_an_artefact_that_somebody_changed_is_made_again(cli: Cli, root: Path) -> None:
+    made = cli("-C", root, "build", "cpu", "--json").json["artefacts"]
+    (root / ".opencoti/build/cpu/bin/toy").unlink()
+    again = cli("-C", root, "build", "cpu", "--json").json
+    assert not again["up_to_date"]
+    assert again["artefacts"] == made
+
+
+def test_the_first_error_names_the_patch_that_wrote_the_line(cli: Cli, root: Path) -> None:
+    assert cli("-C", root, "build", "cpu").code == 0
+    edited(root, "0001-step.patch", "+ 0;", "+ zero;")
+    ran = cli("-C", root, "build", "cpu", "--json")
+    assert ran.code == 1
+    SCHEMA.validate(ran.json)
+    failure = ran.json["failure"]
+    assert (failure["step"], failure["file"], failure["line"]) == ("build", "src/other.c", 4)
+    assert failure["patch"] == "0001-step.patch"
+    assert "zero" in failure["message"]
+    assert not (root / ".opencoti/build/cpu/bin/toy").exists()
+    assert not (root / ".opencoti/build/cpu/manifest.json").exists()
+    said = cli("-C", root, "build", "cpu").out
+    assert "src/other.c, line 4: " in said
+    assert "the line is from 0001-step.patch" in said
+
+
+def test_a_line_of_the_base_is_called_one(cli: Cli, git: Git, tmp_path: Path) -> None:
+    broken: Files = {**FIRST, "src/other.c": text("int other(int x) { return y; }\n")}
+    write_project(tmp_path, git, [broken, {**broken, "src/main.c": text(MAIN + "\n")}])
+    ran = cli("-C", tmp_path, "build", "cpu", "--json")
+    assert (ran.json["failure"]["file"], ran.json["failure"]["patch"]) == ("src/other.c", None)
+
+
+def test_the_same_inputs_give_the_same_manifest_anywhere(cli: Cli, root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere/q"
+    shutil.copytree(root, other)
+    for folder in (root, other):
+        assert cli("-C", folder, "build", "cpu").code == 0
+    assert manifest(root, "cpu") == manifest(other, "cpu")
+    assert str(tmp_path) not in json.dumps(manifest(root, "cpu"))
+    edited(other, "0002-step.patch", "+ 0;", "+ 1;")
+    assert cli("-C", other, "build", "cpu").code == 0
+    assert manifest(root, "cpu")["digest"] != manifest(other, "cpu")["digest"]
+
+
+def test_clean_begins_from_nothing(cli: Cli, root: Path) -> None:
+    for profile in ("cpu", "made"):
+        assert cli("-C", root, "build", profile).code == 0
+        log = Path(cli("-C", root, "build", profile, "--clean", "--json").json["log"]).read_text()
+        assert "other.c" in log
+
+
+def test_no_step_reaches_for_the_network_or_a_repository_around_it(cli: Cli, git: Git, tmp_path: Path) -> None:
+    asks = "all:\n\t@echo proxy=$$https_proxy index=$$PIP_NO_INDEX\n\t@git rev-parse HEAD || echo no repository\n"
+    config = CONFIG + '\n[build.asks]\nkind = "make"\nenv = { WORD = "own" }\n'
+    write_project(
+        tmp_path, git, [{"Makefile": text(asks)}, {"Makefile": text(asks + "\t@echo $$WORD\n")}], config=config
+    )
+    plain_git(tmp_path, "init", "-q")
+    plain_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "around it")
+    log = Path(cli("-C", tmp_path, "build", "asks", "--json").json["log"]).read_text()
+    assert "proxy=http://127.0.0.1:9 index=1\n" in log
+    assert "no repository\n" in log
+    assert "\nown\n" in log
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_all_that_the_build_started(git: Git, tmp_path: Path, how: signal.Signals) -> None:
+    slow = "all:\n\t@sh -c 'echo $$$$ > child; echo made > toy; sleep 600'\n"
+    config = CONFIG + '\n[build.slow]\nkind = "make"\nartefacts = ["toy"]\n'
+    write_project(tmp_path, git, [{"Makefile": text("all:\n")}, {"Makefile": text(slow)}], config=config)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "opencoti_patches", "-C", str(tmp_path), "build", "slow"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    child = tmp_path / "tree/child"
+    for _ in range(3000):
+        if child.exists() and child.read_text().strip():
+            break
+        time.sleep(0.01)
+    number = int(child.read_text())
+    run.send_signal(how)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert b"error: interrupted" in err
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
+    assert not (tmp_path / "tree/toy").exists()
+
+
+def test_what_cannot_be_built_is_said_in_one_line(cli: Cli, root: Path) -> None:
+    unknown = cli("-C", root, "build", "gpu", "--json")
+    assert (unknown.code, unknown.json["error"]["code"]) == (2, "unknown-profile")
+    config = root / "opencoti.toml"
+    whole = config.read_text()
+    for table, code in [
+        ('[build.x]\nkind = "scons"\n', "bad-value"),
+        ("[build.x]\ntargets = 3\n", "bad-value"),
+        ("[build.x]\njobs = -1\n", "bad-value"),
+        ("[build.x]\nenv = { A = 1 }\n", "bad-value"),
+        ('[build.x]\nartefacts = ["../x"]\n', "unsafe-path"),
+        ('[build.x]\nartifacts = ["x"]\n', "unknown-key"),
+        ("[build]\nx = 1\n", "bad-value"),
+        ('[build."a b"]\n', "bad-name"),
+    ]:
+        config.write_text(whole.replace(MADE, "\n" + table))
+        ran = cli("-C", root, "check", "--json")
+        assert (ran.code, ran.json["error"]["code"]) == (2, code), table
+    config.write_text(whole + '\n[build.x]\nsource = "nowhere"\n')
+    assert cli("-C", root, "build", "x", "--json").json["error"]["code"] == "no-folder"
+    config.write_text(whole + '\n[build.x]\nlauncher = "no-such-launcher"\n')
+    ran = cli("-C", root, "build", "x", "--json")
+    assert (ran.code, ran.json["failure"]["step"]) == (1, "build")
+
+
+def test_edits_in_the_tree_are_not_built_over(cli: Cli, root: Path) -> None:
+    assert cli("-C", root, "build", "cpu").code == 0
+    (root / "tree/src/main.c").write_text("int main(void) { return 9; }\n")
+    ran = cli("-C", root, "build", "cpu", "--json")
+    assert (ran.code, ran.json["error"]["code"]) == (1, "local-edits")
