@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.build import manifest
+from opencoti_patches.build import manifest, stale
 from opencoti_patches.build.blame import Failure, first_error, with_patch
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.toolchain import (
@@ -125,6 +125,10 @@ class _Build:
                 shutil.rmtree(place.build, ignore_errors=True)
             place.build.mkdir(parents=True, exist_ok=True)
             self.log.unlink(missing_ok=True)
+        trees = stale.Trees(place.build)
+        before = trees.begin(job.tip)
+        if job.profile.kind == "make":
+            stale.refresh(self.tree, stale.changed(before, job.tip, self.store))
         try:
             step = self._steps(targets)
         except BaseException:
@@ -137,6 +141,7 @@ class _Build:
             failure = with_patch(failure, job.series, job.base, self.store)
             return Built(job.tip, self.outputs, self.log, step=step, steps=self.steps, failure=failure)
         made = manifest.collect(self.outputs, job.profile.artefacts)
+        trees.whole(job.tip)
         manifest.write(place.build, what, made)
         return Built(job.tip, self.outputs, self.log, step="build", steps=self.steps, artefacts=tuple(made))
 

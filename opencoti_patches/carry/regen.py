@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import guards, ladder, note
+from opencoti_patches.carry import by_blob, guards, ladder, note, over
 from opencoti_patches.carry.compose import composed, renumbered
 from opencoti_patches.carry.model import HunkHow, Row
 from opencoti_patches.carry.staged import staged
@@ -113,8 +114,7 @@ class _Walk:
         offsets = sorted({w.offset for w in landed})
         far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
         hows = tuple(
-            HunkHow(file=printable(parsed.files[w.file].path), hunk=w.hunk, how=f"moved by {w.offset:+d} lines")
-            for w in landed
+            HunkHow(file=printable(parsed.files[w.file].path), hunk=w.hunk, how=moved_by(w.offset)) for w in landed
         )
         if doubts:  # the numbers would make a wrong place look right
             why = "; ".join(f"{d.file}, hunk {d.hunk}: {d.message}" for d in doubts)
@@ -127,7 +127,9 @@ class _Walk:
         parsed = self.parsed[entry.name]
         if not self._may(entry):
             self.failed.append((entry, parsed))
-            return Row(name=entry.name, status="conflict", reason="does not apply, and was not asked for")
+            reason = "does not apply, and was not asked for"
+            command = f"opencoti-patches regen {quote(entry.name)}"
+            return Row(name=entry.name, status="conflict", reason=reason, next=command)
         raw, mended = repaired(entry.raw, entry.strip)
         if mended:
             row = self._mended(entry, raw, mended)
@@ -154,6 +156,8 @@ class _Walk:
         try:
             return self._carried(entry, parsed, mended, verdict.cause or "")
         except _Conflict as e:
+            if (row := self._from_blobs(entry, parsed, mended)) is not None:
+                return row
             self.failed.append((entry, parsed))
             problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
             return Row(name=entry.name, status="conflict", reason=str(e) or f"{verdict.cause}", hunks=problems)
@@ -218,6 +222,38 @@ class _Walk:
             raw=raw,
         )
 
+    def _from_blobs(self, entry: Entry, parsed: Parsed, mended: tuple[str, ...]) -> Row | None:
+        """Three-way, where the store has the contents that the patch was made on; None if it has not, or a change
+        finds no place so either."""
+        sides = by_blob.sides(parsed, self.scratch, self.store.repo, self.folder)
+        if sides is None or entry.reverse:
+            return None
+        try:
+            carried = over.carry(entry, parsed, sides)
+        except over.Conflict:
+            return None
+        if not carried.left:
+            return None  # the tree has all of it: a person has to say what becomes of the patch
+        found = guards.compare(parsed, parse(carried.raw, entry.strip))
+        doubts = [*carried.doubts, *carried.done, *(f"would remove {x}" for x in found.clobbered)]
+        adapted = bool(doubts) or not found.same_added or not (found.same_removed or found.normalised)
+        notes = [*mended, "three-way with the contents that its index lines name"]
+        earlier = self.entries[len(self.rows) - 1].name if self.rows else None
+        line = note.note(self.project, earlier, notes, adapted=adapted, tag=self.tag)
+        raw = with_note(parsed.header, line) + carried.raw[len(parsed.header) :]
+        self.scratch.ask(touched([parse(raw, entry.strip)]))
+        _, errors = self.scratch.take([self._staged(entry, raw)])
+        if errors is not None:
+            return None
+        return Row(
+            name=entry.name,
+            status="adapted" if adapted else "regenerated",
+            reason="; ".join([*doubts, *notes]),
+            hunks=carried.hows,
+            interdiff=found.interdiff,
+            raw=raw,
+        )
+
     def _bring(
         self,
         f: FilePatch,
@@ -266,6 +302,11 @@ class _Walk:
             raise _Conflict(f"{path} is there already")
         contents[f.new or ""] = b"".join(lines)
         modes[f.new or ""] = f.new_mode or state[old][0]
+
+
+def moved_by(lines: int) -> str:
+    """How a hunk moved, in words."""
+    return f"moved by {lines:+d} line{'s' * (abs(lines) != 1)}"
 
 
 def starts(parsed: Parsed, landed: Sequence[Landing], reverse: bool) -> Mapping[tuple[int, int], tuple[int, int]]:

@@ -213,3 +213,73 @@ def test_edits_in_the_tree_are_not_built_over(cli: Cli, root: Path) -> None:
     (root / "tree/src/main.c").write_text("int main(void) { return 9; }\n")
     ran = cli("-C", root, "build", "cpu", "--json")
     assert (ran.code, ran.json["error"]["code"]) == (1, "local-edits")
+
+
+STALE = """toy: main.o other.o
+\t$(CC) -o $@ $^
+%.o: src/%.c
+\t$(CC) -c -o $@ $<
+"""
+
+
+def test_a_makefile_that_knows_no_headers_leaves_nothing_stale(cli: Cli, git: Git, tmp_path: Path) -> None:
+    """The header is included by another header; the change reaches a source in the second step."""
+    files: Files = {
+        "Makefile": text(STALE),
+        "src/main.c": text('#include "other.h"\n\nint main(void) {\n    return other() - NUMBER;\n}\n'),
+        "src/other.c": text("int other(void) {\n    return 7;\n}\n"),
+        "src/other.h": text('# include "../src/inner/number.h"\nint other(void);\n'),
+        "src/inner/number.h": text("#define NUMBER 7\n"),
+    }
+    patched = {**files, "src/inner/number.h": text("#define NUMBER 6\n")}
+    write_project(tmp_path, git, [files, patched], config=CONFIG + MADE)
+    (tmp_path / "patches/series").write_text("")
+    toy = tmp_path / "tree/toy"
+    assert cli("-C", tmp_path, "build", "made").code == 0
+    assert subprocess.run([toy], check=False).returncode == 0
+    (tmp_path / "patches/series").write_text("0001-step.patch\n")
+    ran = cli("-C", tmp_path, "build", "made", "--json")
+    assert ran.code == 0
+    assert subprocess.run([toy], check=False).returncode == 1
+    log = Path(ran.json["log"]).read_text()
+    assert "main.c" in log
+    assert "other.c" not in log
+
+
+def test_what_a_failed_build_compiled_is_not_taken_for_new(cli: Cli, git: Git, tmp_path: Path) -> None:
+    files: Files = {
+        "Makefile": text(STALE),
+        "src/main.c": text('#include "n.h"\n\nint other(void);\n\nint main(void) {\n    return other() - N;\n}\n'),
+        "src/other.c": text("int other(void) {\n    return 7;\n}\n"),
+        "src/n.h": text("#define N 7\n"),
+    }
+    six = {**files, "src/n.h": text("#define N 6\n")}
+    broken = {**six, "src/other.c": text("int other(void) {\n    return seven;\n}\n")}
+    names = write_project(tmp_path, git, [files, six, broken], config=CONFIG + MADE)
+    (tmp_path / "patches/series").write_text("")
+    assert cli("-C", tmp_path, "build", "made").code == 0
+    (tmp_path / "patches/series").write_text("".join(f"{n}\n" for n in names))
+    assert cli("-C", tmp_path, "build", "made").code == 1  # main.o is of N = 6 by now, or gone
+    (tmp_path / "patches/series").write_text("")
+    assert cli("-C", tmp_path, "build", "made").code == 0
+    assert subprocess.run([tmp_path / "tree/toy"], check=False).returncode == 0
+
+
+def test_doctor_says_what_is_missing_and_what_brings_it(cli: Cli, root: Path) -> None:
+    whole = cli("-C", root, "doctor", "cpu", "--json")
+    SCHEMA.validate(whole.json)
+    assert whole.code == 0
+    tools = {row["tool"]: row["version"] for row in whole.json["tools"]}
+    assert tools["git"].startswith("git version")
+    assert tools["cmake"].startswith("cmake version")
+    with (root / "opencoti.toml").open("a") as f:
+        f.write('[build.cpu]\nlauncher = "no-such-launcher"\nenv = { CC = "no-such-compiler" }\n')
+    ran = cli("-C", root, "doctor", "--json")
+    SCHEMA.validate(ran.json)
+    assert ran.code == 1
+    missing = [(row["profile"], row["tool"]) for row in ran.json["tools"] if "mend" in row]
+    assert missing == [("cpu", "no-such-compiler"), ("cpu", "no-such-launcher")]
+    said = cli("-C", root, "doctor").out
+    assert "no-such-launcher: not there; " in said
+    assert said.endswith("Something is missing.\n")
+    assert cli("-C", root, "doctor", "gpu").code == 2

@@ -186,6 +186,18 @@ class Repository:
         rows = self._run("cat-file", "--batch-check=%(objectname)", doing="look for objects", input=ids).splitlines()
         return [o for o, row in zip(wanted, rows, strict=True) if row.endswith(b" missing")]
 
+    def resolve(self, names: Iterable[str]) -> dict[str, str]:
+        """The whole ids of blobs by names as index lines have them, often shortened; those that no blob, or more than
+        one object, answers to are left out."""
+        wanted = [n for n in dict.fromkeys(names) if len(n) >= 4 and set(n) != {"0"}]
+        if not wanted:
+            return {}
+        rows = self._run(
+            "cat-file", "--batch-check", doing="look for objects", input="\n".join(wanted).encode() + b"\n"
+        )
+        found = (row.split(" ") for row in rows.decode("ascii", "replace").splitlines())
+        return {n: row[0] for n, row in zip(wanted, found, strict=False) if row[1:2] == ["blob"]}
+
     def blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
         """Contents of blobs by id, one process for all. A missing one is an error."""
         wanted = list(dict.fromkeys(oids))
