@@ -45,8 +45,8 @@ clean:
 	rm -rf $(VENV) .opencoti tree
 
 # The head split of patches/, built in build/m2 and proven (docs/m2.md): on the CPU against itself and the bare base,
-# through rpc-server, and with planted bugs. Needs cmake and a C++ compiler.
-.PHONY: m2 m2-rpc m2-planted
+# through rpc-server, with planted bugs, and with a trained model from the package index. Needs cmake and a C++ compiler.
+.PHONY: m2 m2-rpc m2-planted m2-trained
 
 m2: setup
 	$(BIN)/python tests/m2/build.py cpu
@@ -56,3 +56,6 @@ m2-rpc: setup
 
 m2-planted: setup
 	$(BIN)/python tests/m2/build.py planted
+
+m2-trained: setup
+	$(BIN)/python tests/m2/build.py trained

@@ -21,6 +21,10 @@ COMMANDS = {
     "apply": "Bring a folder to the patched tree.",
     "regen": "Write drifted patches anew by snapshot-diff.",
     "bump": "Carry the whole series to a new upstream.",
+    "forecast": "Say at which upstream commit each patch will break.",
+    "build": "Build the patched tree.",
+    "abi": "Show and compare the binary interface of ggml.",
+    "doctor": "Say what builds need and what is missing.",
     "new": "Make a patch from a changed folder.",
     "import": "Take patches in: diffs, mails, an mbox, a quilt folder, commits.",
     "export": "Write the series for quilt, git am or as an mbox.",
@@ -141,10 +145,19 @@ def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint
         error: dict[str, Any] = {"code": word, "message": message, "hint": hint}
         click.echo(json.dumps({"schema": 1, "command": command, "ok": False, "error": error}))
     else:
-        click.echo(f"error: {message}", err=True)
-        if hint:
-            click.echo(f"hint: {hint}", err=True)
+        for line in (f"error: {message}", f"hint: {hint}" if hint else ""):
+            for row in _on_screen(line) if line else ():
+                click.echo(row, err=True)
     sys.exit(code)
+
+
+def _on_screen(line: str) -> list[str]:
+    """A terminal gets lines of its width, a log or a script each message in one line."""
+    if not sys.stderr.isatty():
+        return [line]
+    from opencoti_patches.report.wrapping import wrapped
+
+    return wrapped(line, 0, 2)
 
 
 if __name__ == "__main__":

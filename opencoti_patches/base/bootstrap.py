@@ -80,6 +80,12 @@ def source_tree(source: Source, store: Store, *, progress: Progress) -> TreeId:
     return tree
 
 
+def source_commit(source: Source, store: Store) -> str:
+    """The commit that the recorded tree of a git source was made of; empty if there is no record."""
+    known = _read(store, _name(source.key()))
+    return str(known.get("commit", "")) if known else ""
+
+
 def source_sha256(source: Source, store: Store, *, progress: Progress) -> str:
     """The sum of the file behind a pypi-sdist or archive source, pinned or not yet; the file is kept, so
     that the source with this sum needs no network. Errors: as ``ensure_base``."""

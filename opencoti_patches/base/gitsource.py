@@ -6,6 +6,7 @@ on, even if a branch has moved since.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -16,6 +17,8 @@ from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import net
+from opencoti_patches.doors.git import Repository
+from opencoti_patches.doors.git.commits import History, Way
 from opencoti_patches.doors.git.fetch import Access, Remote
 
 _PLAIN = ("100644", "100755", "120000")
@@ -55,6 +58,22 @@ def _local(url: str) -> Path | None:
     """The folder that a URL of this machine names; None for ``host:path`` and other schemes."""
     path = Path(unquote(urlsplit(url).path)) if url.startswith("file://") else Path(url)
     return path if url.startswith(("file://", "/")) or ("://" not in url and path.exists()) else None
+
+
+def ahead(source: Source, pinned: str, rev: str, store: Store, *, progress: Progress) -> tuple[History, Way]:
+    """The way from commit ``pinned`` of a source to ``rev``, with the history that knows its contents.
+
+    Errors: as ``make_tree``, and UsageError ``not-ahead``.
+    """
+    home = Repository(
+        store.root / "history" / hashlib.sha256(source.url.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    )
+    home.create()
+    local = _local(source.url)
+    history = History(home, store.root / "fetch.gitconfig", local or source.url)
+    progress.update(f"fetching the history of {printable(net.shown(source.url))}")
+    last = history.reach(rev)
+    return history, history.way(CommitId(pinned), last)
 
 
 class _Flattening:

@@ -7,26 +7,29 @@ rest goes on without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import confirm, guards, note, over
-from opencoti_patches.carry.compose import renumbered
+from opencoti_patches.carry import confirm, guards, guess, over, remember, rows
+from opencoti_patches.carry.by_hand import patch_of
+from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.marks import marked, tree_of
 from opencoti_patches.carry.model import HunkHow, Marked, Row
-from opencoti_patches.carry.regen import starts
+from opencoti_patches.carry.old_side import Old
+from opencoti_patches.carry.resolutions import Resolution
 from opencoti_patches.carry.staged import staged
-from opencoti_patches.core.model import Entry, Hunk, IndexEntry, PatchName, Series, TreeId, printable
+from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.listing import Listing
-from opencoti_patches.plan.replay import Replay, put
+from opencoti_patches.plan.replay import Replay
 from opencoti_patches.plan.scratch import Scratch, touched
-from opencoti_patches.series.header import with_note
 from opencoti_patches.series.parse import Parsed, parse
 
 
@@ -40,14 +43,15 @@ def bump(
     tag: str = "",
     resolved: Mapping[PatchName, bytes] | None = None,
     skipped: frozenset[PatchName] = frozenset(),
+    known: Sequence[Resolution] = (),
     progress: Progress | None = None,
 ) -> Bumped:
-    """Carry the series. ``resolved`` are patches that somebody carried by hand, ``skipped`` are left out.
-    Writes nothing but the store."""
+    """Carry the series. ``resolved`` are patches that somebody carried by hand, ``skipped`` are left out,
+    ``known`` is how conflicts were resolved before. Writes nothing but the store."""
     with fs.scratch(store.scratch, "bump-") as folder:
-        walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag)
-        rows = walk.run(resolved or {}, skipped, progress or Silent())
-        return Bumped(rows=rows, conflict=walk.conflict)
+        walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag, known)
+        found = walk.run(resolved or {}, skipped, progress or Silent())
+        return Bumped(rows=found, conflict=walk.conflict, reused=walk.reused)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,63 +65,21 @@ class First:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bumped:
-    """A row a patch, in order, and the first conflict if there is one."""
+    """A row a patch, in order; the first conflict if there is one; by patch, what was resolved before and
+    served again."""
 
     rows: tuple[Row, ...]
     conflict: First | None
+    reused: Mapping[PatchName, tuple[Resolution, ...]]
 
 
-class _Old:
-    """The series on its old base: contents before each patch, exact places of every hunk."""
+class Guess(NamedTuple):
+    """What git is asked for (None: nothing is left of it), the offsets that it is expected to say, the answer
+    if it does."""
 
-    def __init__(
-        self, entries: Sequence[Entry], parsed: Mapping[PatchName, Parsed], base: TreeId, store: Store, folder: Path
-    ) -> None:
-        self.entries = entries
-        self.parsed = parsed
-        self.store = store
-        folder.mkdir()
-        self.listing = Listing.of(base, store.listings)
-        scratch = Scratch(store.repo, base, self.listing, folder, {}, touched(parsed.values()))
-        self.landings: dict[PatchName, tuple[Landing, ...]] = {}
-        rest = list(entries)
-        while rest:
-            run = next(runs_of(rest))
-            landings, errors = scratch.take(run)
-            self.landings |= {e.name: landed for e, landed in zip(run, landings, strict=False)}
-            rest = rest[len(landings) + (errors is not None) :]
-        paths = {p for e in entries for p in touched([parsed[e.name]])}
-        held = {p: entry for p in paths if (entry := self.listing.get(p)) and entry[0] not in ("120000", "160000")}
-        contents = store.repo.blobs(oid for _, oid in held.values())
-        self.replay = Replay(lambda p: contents[held[p][1]] if p in held else None, paths)
-        self.at = 0
-
-    def goto(self, entry: Entry) -> None:
-        """Be just before a patch; patches are visited in order."""
-        while self.entries[self.at].name != entry.name:
-            done = self.entries[self.at]
-            if done.name in self.landings:
-                self.replay.apply(
-                    self.parsed[done.name], {(w.file, w.hunk): w.offset for w in self.landings[done.name]}
-                )
-            self.at += 1
-
-    def exact(self, entry: Entry) -> Parsed | None:
-        """The patch with its hunks where they are in the old tree; None if it did not apply there."""
-        landed = self.landings.get(entry.name)
-        parsed = self.parsed[entry.name]
-        if landed is None or not landed:
-            return None if landed is None else parsed
-        places = starts(parsed, landed, False)
-        files = tuple(
-            f._replace(hunks=tuple(_moved(h, places.get((i, h.number))) for h in f.hunks))
-            for i, f in enumerate(parsed.files)
-        )
-        return parsed._replace(files=files)
-
-
-def _moved(hunk: Hunk, place: tuple[int, int] | None) -> Hunk:
-    return hunk if place is None else hunk._replace(old_start=place[0], new_start=place[1])
+    entry: Entry | None
+    landed: tuple[Landing, ...]
+    row: Row
 
 
 class _Walk:
@@ -130,8 +92,11 @@ class _Walk:
         folder: Path,
         project: str,
         tag: str,
+        known: Sequence[Resolution],
     ) -> None:
         self.entries = entries
+        self.known = known
+        self.reused: dict[PatchName, tuple[Resolution, ...]] = {}
         self.old_base, self.new_base = old_base, new_base
         self.store = store
         self.folder = folder
@@ -144,11 +109,15 @@ class _Walk:
         self.conflict: First | None = None
         self.skipped: frozenset[PatchName] = frozenset()
         self.old_listing = Listing.of(old_base, store.listings)
+        self.contents = Contents(store.repo, folder)
+        self.place = {e.name: i for i, e in enumerate(entries)}
+        self.compared = False
+        self.careful = False  # git answered otherwise than was expected: it is asked patch by patch
 
     @cached_property
-    def old(self) -> _Old:
+    def old(self) -> Old:
         """The old side, looked at once git has refused something."""
-        return _Old(self.entries, self.parsed, self.old_base, self.store, self.folder / "old")
+        return Old(self.entries, self.parsed, self.old_base, self.store, self.folder / "old")
 
     @cached_property
     def renames(self) -> dict[str, str]:
@@ -178,24 +147,82 @@ class _Walk:
             if e.name in stops:
                 break
             run.append(e)
-        before = dict(self.scratch.state())
+        if not self.careful:
+            guesses = self._guesses(run)
+            if guesses:
+                self._ask(guesses)
+                return
+            run = run[:1]
+        now = self._now(run)
         landings, errors = self.scratch.take(run)
-        taken = list(zip(run, landings, strict=False))
-        now = Replay(self._reader(before), {p for e, _ in taken for p in touched([self.parsed[e.name]])})
-        for e, landed in taken:
-            self.rows.append(self._taken(e, landed, self._doubts(e, landed, now)))
+        for e, landed in zip(run, landings, strict=False):
+            self.rows.append(rows.taken(e, self.parsed[e.name], landed, self._doubts(e, landed, now)))
             now.apply(self.parsed[e.name], {(w.file, w.hunk): w.offset for w in landed})
         if errors is not None:
             self.rows.append(self._refused(run[len(landings)], errors))
 
-    def _reader(self, state: Mapping[str, IndexEntry]) -> Callable[[str], bytes | None]:
-        def read(path: str) -> bytes | None:
-            held = state.get(path)
-            if held is None or held[0] in ("120000", "160000"):
-                return None
-            return self.store.repo.blobs([held[1]])[held[1]]
+    def _now(self, run: Sequence[Entry]) -> Replay:
+        """The files that these patches touch, as they are now."""
+        state = dict(self.scratch.state())
+        paths = touched(self.parsed[e.name] for e in run)
+        self.contents.fetch(state.get(p) for p in paths)
+        return Replay(lambda p: self.contents.of(state.get(p)), paths)
 
-        return read
+    def _guesses(self, run: Sequence[Entry]) -> list[Guess]:
+        """How git is expected to take the patches of a run, those that it would refuse carried; up to the first
+        that wants a closer look. In memory, so that git is asked once for all of them."""
+        now = self._now(run)
+        guesses: list[Guess] = []
+        for e in run:
+            landed = guess.landings(self.parsed[e.name], now)
+            if landed is not None:
+                row = rows.taken(e, self.parsed[e.name], landed, self._doubts(e, landed, now))
+                guesses.append(Guess(e, landed, row))
+                now.apply(self.parsed[e.name], {(w.file, w.hunk): w.offset for w in landed})
+                continue
+            row_ = None if self.failed else self._carried(e, now)
+            if row_ is None:
+                return guesses
+            if row_.raw is None:
+                guesses.append(Guess(None, (), row_))
+                continue
+            fresh, parsed = self._staged(e, row_.raw), parse(row_.raw, e.strip, e.reverse)
+            if guess.landings(parsed, now) != () or not touched([parsed]) <= touched([self.parsed[e.name]]):
+                return guesses
+            guesses.append(Guess(fresh, (), row_))
+            now.apply(parsed, {})
+        return guesses
+
+    def _carried(self, entry: Entry, now: Replay) -> Row | None:
+        """The row of a patch that git would refuse; None if it cannot be carried as a matter of course."""
+        self.old.goto(entry)
+        exact = self.old.exact(entry)
+        if exact is None or entry.reverse:
+            return None
+
+        def content(path: str) -> bytes | None:
+            lines = now.lines(path)
+            return None if lines is None else b"".join(lines)
+
+        try:
+            return self._row(entry, over.carry(entry, exact, self._sides()._replace(now=content)), "")
+        except over.Conflict:
+            return None
+
+    def _ask(self, guesses: Sequence[Guess]) -> None:
+        """Ask git for all of them at once. If it answers otherwise than expected, nothing was asked."""
+        asked = [g for g in guesses if g.entry is not None]
+        landings, errors = self.scratch.take([g.entry for g in asked if g.entry]) if asked else ((), None)
+        wanted = [{(w.file, w.hunk, w.offset) for w in g.landed} for g in asked]
+        if errors is None and [{(w.file, w.hunk, w.offset) for w in landed} for landed in landings] == wanted:
+            self.rows += [g.row for g in guesses]
+            return
+        if landings:
+            self.scratch.undo()
+        self.careful = True
+        if "old" in self.__dict__:
+            self.old.rewind()
+            self.old.goto(self.entries[len(self.rows)])
 
     def _doubts(self, entry: Entry, landed: Sequence[Landing], now: Replay) -> list[str]:
         """What upstream's diff does not confirm of a patch that git took."""
@@ -212,25 +239,11 @@ class _Walk:
         return found
 
     def _diff(self, a: bytes, b: bytes) -> bytes:
-        return self.store.repo.diff_contents(a, b, self.folder)
-
-    def _taken(self, entry: Entry, landed: tuple[Landing, ...], doubts: Sequence[str]) -> Row:
-        if not landed and not doubts:
-            return Row(name=entry.name, status="kept")
-        parsed = self.parsed[entry.name]
-        if not landed:
-            return Row(name=entry.name, status="adapted", reason="; ".join(doubts), raw=entry.raw)
-        raw = renumbered(entry.raw, parse(entry.raw, entry.strip), starts(parsed, landed, entry.reverse))
-        offsets = sorted({w.offset for w in landed})
-        far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
-        hows = tuple(
-            HunkHow(file=printable(parsed.files[w.file].path), hunk=w.hunk, how=f"moved by {w.offset:+d} lines")
-            for w in landed
-        )
-        if doubts:
-            why = "; ".join(doubts)
-            return Row(name=entry.name, status="adapted", reason=f"moved ({far}), and {why}", hunks=hows, raw=raw)
-        return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
+        if not self.compared:
+            self.compared = True
+            both = {p: (self.old_listing.get(p), self.scratch.listing.get(p)) for p in touched(self.parsed.values())}
+            self.contents.compare(both)
+        return self.contents.diff(a, b)
 
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
         fresh = self._staged(entry, raw)
@@ -273,47 +286,72 @@ class _Walk:
         try:
             carried = over.carry(entry, exact, self._sides())
         except over.Conflict as e:
-            return self._conflict(entry, str(e), e.hows)
+            again = self._as_before(entry, left_out)
+            if isinstance(again, Row):
+                return again
+            return self._conflict(entry, "; ".join(filter(None, (str(e), again))), e.hows)
         return self._written(entry, carried, left_out)
 
     def _conflict(self, entry: Entry, why: str, hows: Sequence[HunkHow]) -> Row:
         if self.conflict is None:
-            before = self.store.repo.tree_with(self.new_base, self.scratch.changes())
-            self.conflict = First(name=entry.name, before=before, marked=self._marked(entry))
+            self.conflict = First(name=entry.name, before=self._before(), marked=self._marked(entry))
         self.failed.append((entry, self.parsed[entry.name]))
         return Row(name=entry.name, status="conflict", reason=why, hunks=tuple(hows))
 
+    def _before(self) -> TreeId:
+        """The tree that the next patch has to go on."""
+        return self.store.repo.tree_with(self.new_base, self.scratch.changes())
+
     def _marked(self, entry: Entry) -> Marked:
-        """The patch's files as git merges them, markers where it cannot."""
         self.old.goto(entry)
-        exact = self.old.exact(entry) or self.parsed[entry.name]
-        files: dict[str, tuple[str, bytes] | None] = {}
-        conflicts: list[str] = []
-        sides = self._sides()
-        for f in exact.files:
-            path = f.new or f.old or ""
-            before = list(sides.old(f.old) or []) if f.old else []
-            now = sides.now(f.old) if f.old else sides.now(f.new or "")
-            after = list(before)
-            if f.binary or not all(put(after, h, 0) for h in f.hunks):
-                conflicts.append(path)
-                continue
-            if f.operation == "delete":
-                if now is None or now == b"".join(before):
-                    files[path] = None
-                else:  # upstream changed what the patch deletes
-                    conflicts.append(path)
-                continue
-            text, clean = self.store.repo.merge_file(
-                now or b"", b"".join(before), b"".join(after), entry.name, self.folder
-            )
-            held = sides.state.get(f.old or path)
-            files[path] = (f.new_mode or (held[0] if held else "100644"), text)
-            if f.operation == "rename" and f.old and f.old != path:
-                files[f.old] = None
-            if not clean or (now is None and f.old):
-                conflicts.append(path)
-        return Marked(files=files, conflicts=tuple(conflicts))
+        return marked(
+            entry.name, self.old.exact(entry) or self.parsed[entry.name], self._sides(), self.store.repo, self.folder
+        )
+
+    def _as_before(self, entry: Entry, left_out: str) -> Row | str:
+        """The row of a patch whose conflict was resolved before; else what is to be said of that, mostly
+        nothing."""
+        if not self.known:
+            return ""
+        merge, state = self._marked(entry), self.scratch.state()
+
+        def read(path: str) -> remember.Held:
+            held = state.get(path) or self.scratch.listing.get(path)
+            return None if held is None or held[0] == "160000" else (held[0], self.store.repo.blobs([held[1]])[held[1]])
+
+        fitted = remember.fit(self.known, merge, entry.name, read)
+        if not isinstance(fitted, remember.Fitted):
+            return fitted or ""
+        before = self._before()
+        after = tree_of(before, fitted.files, self.store.repo)
+        if after == before:
+            return ""
+        where = ", ".join(dict.fromkeys(r.to for r in fitted.used))
+        earlier = self.entries[len(self.rows) - 1].name if self.rows else None
+        raw = patch_of(
+            entry,
+            earlier,
+            before,
+            after,
+            self.store,
+            project=self.project,
+            tag=self.tag,
+            why=f"conflict resolved as for {where}",
+        )
+        parsed = parse(raw, entry.strip, entry.reverse)
+        found = guards.compare(self.parsed[entry.name], parsed)
+        self.scratch.ask(touched([parsed]))
+        _, errors = self.scratch.take([self._staged(entry, raw)])
+        if errors is not None:
+            return f"as it was resolved before it does not apply: {errors[0]}"
+        self.reused[entry.name] = fitted.used
+        doubts = [
+            f"resolved before, for {where}",
+            *([left_out] if left_out else []),
+            *(f"lost {x}" for x in found.lost),
+            *(f"would remove {x}" for x in found.clobbered),
+        ]
+        return Row(name=entry.name, status="adapted", reason="; ".join(doubts), interdiff=found.interdiff, raw=raw)
 
     def _sides(self) -> over.Sides:
         state = self.scratch.state()
@@ -322,7 +360,7 @@ class _Walk:
             held: IndexEntry | None = state.get(path) or self.scratch.listing.get(path)
             if held is None or held[0] in ("120000", "160000"):
                 return None
-            return self.store.repo.blobs([held[1]])[held[1]]
+            return self.contents.of(held)
 
         return over.Sides(
             old=self.old.replay.lines,
@@ -333,32 +371,25 @@ class _Walk:
         )
 
     def _written(self, entry: Entry, carried: over.Over, left_out: str) -> Row:
-        if not carried.left:
-            return Row(name=entry.name, status="upstreamed", reason="upstream has all of it", hunks=carried.hows)
-        parsed = self.parsed[entry.name]
-        found = guards.compare(parsed, parse(carried.raw, entry.strip, entry.reverse))
-        doubts = [*([left_out] if left_out else []), *carried.doubts, *carried.done]
-        doubts += [f"would remove {x}" for x in found.clobbered]
-        adapted = bool(doubts) or not found.same_added or not (found.same_removed or found.normalised)
-        why = list(dict.fromkeys(h.how for h in carried.hows if not h.how.startswith("three-way")))
-        earlier = self.entries[len(self.rows) - 1].name if self.rows else None
-        line = note.note(self.project, earlier, why or ["context changed by upstream"], adapted=adapted, tag=self.tag)
-        raw = with_note(parsed.header, line) + carried.raw[len(parsed.header) :]
-        fresh = self._staged(entry, raw)
-        self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
+        """The row of a carried patch, once git has taken it."""
+        row = self._row(entry, carried, left_out)
+        if row.raw is None:
+            return row
+        fresh = self._staged(entry, row.raw)
+        self.scratch.ask(touched([parse(row.raw, entry.strip, entry.reverse)]))
         _, errors = self.scratch.take([fresh])
         if errors is not None:
             return self._conflict(
                 entry, f"what was written for it does not apply: {'; '.join(errors[:1])}", carried.hows
             )
-        return Row(
-            name=entry.name,
-            status="adapted" if adapted else "regenerated",
-            reason="; ".join(doubts) or "; ".join(why) or "three-way, context changed by upstream",
-            hunks=carried.hows,
-            interdiff=found.interdiff,
-            raw=raw,
+        return row
+
+    def _row(self, entry: Entry, carried: over.Over, left_out: str) -> Row:
+        at = self.place[entry.name]
+        earlier = self.entries[at - 1].name if at else None
+        return rows.carried(
+            entry, self.parsed[entry.name], carried, left_out, earlier=earlier, project=self.project, tag=self.tag
         )
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
-        return staged(entry, raw, self.folder / f"{len(self.rows)}.patch")
+        return staged(entry, raw, self.folder / f"{self.place[entry.name]}.patch")

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from opencoti_patches.carry.align import Alignment, regions_of
 from opencoti_patches.core.model import FilePatch, printable
-from opencoti_patches.plan.places import has_functions, heading, occurrences, same_function
+from opencoti_patches.plan.places import enclosing, has_functions, occurrences, same_function
 from opencoti_patches.plan.replay import Lines, position, put
 
 
@@ -31,8 +31,12 @@ def doubts(
     for hunk, was in zip(f.hunks, exact.hunks, strict=True):
         at = position(hunk, offsets.get(hunk.number, 0))
         once = len(occurrences(new, hunk.old)) == 1 and len(occurrences(old, was.old)) == 1
-        moved = has_functions(f.path) and not same_function(heading(old, was.old_start - 1), heading(new, at))
-        if not once or moved:
+        lead = next(i for i, line in enumerate(hunk.lines) if line[:1] != b" ")
+        inside, landed = enclosing(old, position(was, 0) + lead), enclosing(new, at + lead)
+        if has_functions(f.path) and not same_function(inside, landed):
+            was_, now_ = (printable(x.decode("utf-8", "replace").strip()) for x in (inside, landed))
+            found.append(f"{printable(f.path)}, hunk {hunk.number} was in '{was_}', is in '{now_ or 'no function'}'")
+        elif not once:
             if alignment is None:
                 alignment = Alignment(before, now, regions_of(diff(b"".join(before), b"".join(now))))
             if not _aligned(alignment, was.old_start - 1, len(was.old), at - (len(new) - len(now))):

@@ -23,7 +23,8 @@ class HunkHow:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
     """One input patch. ``raw`` is its new bytes, None where the file stays untouched; ``interdiff``
-    shows what changed of an adapted one."""
+    shows what changed of an adapted one; ``next`` is the command that mends a conflict, where it is not the
+    common one."""
 
     name: PatchName
     status: Carried
@@ -32,6 +33,7 @@ class Row:
     interdiff: tuple[str, ...] = ()
     tree: TreeId | None = None  # what it makes, where that is known before it is written
     raw: bytes | None = None
+    next: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

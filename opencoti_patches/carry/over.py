@@ -6,13 +6,16 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from opencoti_patches.carry import threeway
 from opencoti_patches.carry.align import Alignment, regions_of
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
+from opencoti_patches.carry.threeway import Brought
 from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, printable
+from opencoti_patches.plan.places import enclosing, has_functions, same_function
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import Parsed
 
@@ -28,8 +31,7 @@ class Conflict(Exception):
         self.hows = tuple(hows)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sides:
+class Sides(NamedTuple):
     """What a carry may look at: a file's lines before the patch on the old base and its content now, git's
     diff of two contents, and what upstream renamed."""
 
@@ -163,6 +165,8 @@ class _Carry:
                 self.done.append(f"{path}, hunk {b.hunk}: {b.how}")
             elif not b.sure:
                 self.doubts.append(f"{path}, hunk {b.hunk}: {b.how}")
+            elif has_functions(f.path) and (other := _other_function(alignment, b)):
+                self.doubts.append(f"{path}, hunk {b.hunk}: {other}")
         body = hunks(new, result.brought)
         if f.operation == "delete" and threeway.applied(new, result.brought):
             self.stuck.append(f"{path}: upstream added lines to the file that it deletes")
@@ -182,6 +186,16 @@ class _Carry:
         if gone:
             names = ", ".join(w.decode() for w in gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
             self.doubts.append(f"its lines use {names}, which upstream took out of these files")
+
+
+def _other_function(a: Alignment, b: Brought) -> str:
+    """Says that a change would stand in another function than it did, or in one of another name; empty if it
+    does not."""
+    old, new = enclosing(a.old, b.was), enclosing(a.new, b.lo)
+    if same_function(old, new):
+        return ""
+    was, now = (printable(x.decode("utf-8", "replace").strip()) for x in (old, new))
+    return f"was in '{was}', would be in '{now or 'no function'}'"
 
 
 def _indexed(head: bytes, before: bytes, after: bytes, *, gone: bool) -> bytes:

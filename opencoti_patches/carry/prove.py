@@ -3,8 +3,10 @@ it, without an offset, and takes the whole new series in one call."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.staged import staged
@@ -12,8 +14,14 @@ from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs, git
+from opencoti_patches.plan.listing import Listing
+from opencoti_patches.plan.replay import Replay
+from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
+from opencoti_patches.series.parse import parse
 from opencoti_patches.tree import trees
+
+_AT_ONCE = 128  # patches of one call
 
 
 def prove(
@@ -51,7 +59,7 @@ def prove(
             )
         first = next((i for i, e in enumerate(new) if e.name in written), len(new))
         if first < len(new):
-            _one_by_one(new, written, made or {}, whole, base, store, folder, progress)
+            _one_by_one(new, written, made or {}, whole, plan, base, store, folder, progress)
         return plan
 
 
@@ -60,34 +68,135 @@ def _one_by_one(
     written: Mapping[PatchName, bytes],
     made: Mapping[PatchName, TreeId],
     whole: Series,
+    plan: Plan,
     base: TreeId,
     store: Store,
     folder: Path,
     progress: Progress,
 ) -> None:
     """``git apply --check`` of each written patch, in a folder with the files it touches as they are
-    after its predecessor."""
+    after its predecessor; those that do not meet share a folder and a call."""
+    cases = None if made else _replayed(new, written, plan, base, store)
+    if cases is None:
+        cases = _from_trees(new, written, made, whole, base, store, progress)
+    for batch in _batches(cases):
+        if len(batch) > 1 and _taken(batch, folder):
+            continue
+        for case in batch:
+            if not _taken([case], folder):
+                raise CouldNot(
+                    "not-proven",
+                    f"git apply --check refuses {case.entry.name} as written anew; nothing was changed",
+                    "please report this with the patch",
+                )
+
+
+class _Case(NamedTuple):
+    """A written patch, the files that it touches as they are before it (mode and content, None for a submodule),
+    and all the paths."""
+
+    entry: Entry
+    before: Mapping[str, tuple[str, bytes | None]]
+    paths: frozenset[str]
+
+
+def _replayed(
+    new: Sequence[Entry], written: Mapping[PatchName, bytes], plan: Plan, base: TreeId, store: Store
+) -> list[_Case] | None:
+    """The cases from a replay of the whole series in memory; None unless it ends, to the byte, at the tree that
+    git made."""
+    if plan.tip is None or any(v.places for v in plan.verdicts):
+        return None
+    parsed = [parse(e.raw, e.strip, e.reverse) for e in new]
+    listing = Listing.of(base, store.listings)
+    had = {p: entry for p in touched(parsed) if (entry := listing.get(p))}
+    contents = store.repo.blobs(oid for mode, oid in had.values() if mode != "160000")
+    replay = Replay(lambda p: contents.get(had[p][1]) if p in had else None, touched(parsed))
+    modes = {p: mode for p, (mode, _) in had.items()}
+    cases: list[_Case] = []
+    for e, one in zip(new, parsed, strict=True):
+        if e.name in written:
+            paths = touched([one])
+            held = {p: (modes[p], replay.lines(p)) for p in paths if p in modes}
+            if any(lines is None for _, lines in held.values()):
+                return None
+            before = {p: (mode, b"".join(lines or ())) for p, (mode, lines) in held.items()}
+            cases.append(_Case(e, before, frozenset(paths)))
+        replay.apply(one, {})
+        for f in one.files:
+            mode = f.new_mode or modes.get(f.old or "", "100644")
+            if f.old and f.operation in ("delete", "rename"):
+                modes.pop(f.old, None)
+            if f.new:
+                modes[f.new] = mode
+    made = {p: now for p, (_, now) in store.repo.diff_trees(base, plan.tip).items()}
+    for p in touched(parsed):
+        lines = replay.lines(p) if p in modes else None
+        ours = (modes[p], _blob_id(b"".join(lines))) if lines is not None else None
+        if ours != (made[p] if p in made else had.get(p)):
+            return None
+    return cases if made.keys() <= touched(parsed) else None
+
+
+def _blob_id(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _from_trees(
+    new: Sequence[Entry],
+    written: Mapping[PatchName, bytes],
+    made: Mapping[PatchName, TreeId],
+    whole: Series,
+    base: TreeId,
+    store: Store,
+    progress: Progress,
+) -> list[_Case]:
+    """The cases from the trees that git makes of the series, one a patch."""
     chain = [tree for _, tree in trees.commits(whole, base, store, progress=progress)]
     for i, e in enumerate(new):
-        if e.name not in written:
-            continue
-        before = chain[i - 1] if i else base
-        if made.get(e.name, chain[i]) != chain[i]:
+        if e.name in written and made.get(e.name, chain[i]) != chain[i]:
             raise CouldNot(
                 "not-proven",
                 f"{e.name} as written anew makes another tree than the one it was made from; nothing was changed",
                 "please report this with the patch",
             )
-        touched = store.repo.diff_trees(before, chain[i])
-        had = {p: old for p, (old, _) in touched.items() if old}
-        contents = store.repo.blobs(oid for mode, oid in had.values() if mode != "160000")
-        with fs.scratch(folder, "checkout-") as checkout:
-            for path, (mode, oid) in had.items():
-                fs.put(checkout, path, contents[oid], mode)
-            done = git.apply_check(checkout, e.path, strip=e.strip, reverse=e.reverse)
-            if not done.ok or any(done.landings):
-                raise CouldNot(
-                    "not-proven",
-                    f"git apply --check refuses {e.name} as written anew; nothing was changed",
-                    "please report this with the patch",
-                )
+    steps = [(e, chain[i - 1] if i else base, chain[i]) for i, e in enumerate(new) if e.name in written]
+    cases: list[_Case] = []
+    changes = store.repo.diffs_of_trees([(before, after) for _, before, after in steps])
+    for (e, _, _), one in zip(steps, changes, strict=True):
+        olds = {p: old for p, (old, _) in one.items() if old}
+        contents = store.repo.blobs(oid for mode, oid in olds.values() if mode != "160000")
+        cases.append(_Case(e, {p: (mode, contents.get(oid)) for p, (mode, oid) in olds.items()}, frozenset(one)))
+    return cases
+
+
+def _batches(cases: Sequence[_Case]) -> list[list[_Case]]:
+    """Cases that can stand in one folder and be checked in one call: git does not carry what one patch does over
+    to the next there, so no path of one may be, or lie above, a path of another."""
+    found: list[tuple[list[_Case], set[str], set[str]]] = []
+    for case in cases:
+        above = {"/".join(p.split("/")[:i]) for p in case.paths for i in range(1, p.count("/") + 1)}
+        for batch, paths, folders in found:
+            alike = (batch[0].entry.strip, batch[0].entry.reverse) == (case.entry.strip, case.entry.reverse)
+            if alike and len(batch) < _AT_ONCE and not (paths & case.paths or folders & case.paths or paths & above):
+                break
+        else:
+            batch, paths, folders = [], set(), set()
+            found.append((batch, paths, folders))
+        batch.append(case)
+        paths |= case.paths
+        folders |= above
+    return [batch for batch, _, _ in found]
+
+
+def _taken(batch: Sequence[_Case], folder: Path) -> bool:
+    """Whether ``git apply --check`` takes them, without an offset, where their files are as before each."""
+    with fs.scratch(folder, "checkout-") as checkout:
+        for path, (mode, content) in (held for case in batch for held in case.before.items()):
+            if content is None:
+                fs.inside(checkout, path).mkdir(parents=True)
+            else:
+                fs.put(checkout, path, content, mode)
+        first = batch[0].entry
+        done = git.apply_check(checkout, *(c.entry.path for c in batch), strip=first.strip, reverse=first.reverse)
+        return done.ok and not any(done.landings)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
+from opencoti_patches.carry.marks import tree_of
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import Refused, UsageError
@@ -36,6 +37,7 @@ class Session:
     tag: str = ""
     waits_for: str = ""
     before: str = ""
+    laid: str = ""  # the tree that the worktree was laid out as, markers and all
     resolved: tuple[PatchName, ...] = ()
     skipped: tuple[PatchName, ...] = ()
     files: tuple[str, ...] = field(default=())  # that want a person
@@ -134,7 +136,8 @@ def open_conflict(store: Store, session: Session, name: PatchName, before: TreeI
         if held is not None:
             fs.put(folder, path, held[1], held[0])
     made = tuple(p for p, held in marked.files.items() if held is not None)
-    now = replace(session, waits_for=name, before=before, files=tuple(marked.conflicts), made=made)
+    laid = tree_of(before, marked.files, store.repo)
+    now = replace(session, waits_for=name, before=before, laid=laid, files=tuple(marked.conflicts), made=made)
     save(store, now)
     return now
 
@@ -159,7 +162,7 @@ def resolution(store: Store, session: Session) -> TreeId:
                 f"edit it in {folder}, then 'opencoti-patches bump --continue'",
             )
     for path in session.files:
-        if path not in changed:
+        if path not in changed and path not in session.made:  # one with markers was touched: they are gone
             hint = f"make it what the patch wants in {folder}; if upstream's is right as it is, leave the patch out: 'bump --skip'"
             raise Refused("untouched", f"{printable(path)} is a conflict, and is still as upstream has it", hint)
     if not changed:
@@ -175,7 +178,7 @@ def keep(store: Store, session: Session, raw: bytes) -> Session:
     """Remember the patch that a person made of the conflict."""
     name = PatchName(session.waits_for)
     fs.write(_home(store) / "resolved" / name, raw)
-    kept = replace(session, resolved=(*session.resolved, name), waits_for="", before="", files=(), made=())
+    kept = replace(session, resolved=(*session.resolved, name), waits_for="", before="", laid="", files=(), made=())
     save(store, kept)
     return kept
 

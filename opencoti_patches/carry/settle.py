@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
+from opencoti_patches.carry import remember, resolutions
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.prove import prove
+from opencoti_patches.carry.resolutions import Resolution
 from opencoti_patches.carry.target import Target, edited
 from opencoti_patches.carry.write import as_read, guard_plain
 from opencoti_patches.core.config import Config
-from opencoti_patches.core.model import PatchName, Series
+from opencoti_patches.core.model import PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.series import lock, order
+
+
+class Settled(NamedTuple):
+    """What was (or would be) written, and the tree after the last patch."""
+
+    written: tuple[Path, ...]
+    tip: TreeId | None
 
 
 def settle(
@@ -28,11 +38,12 @@ def settle(
     dry_run: bool,
     progress: Progress,
     skipped: frozenset[PatchName] = frozenset(),
-) -> list[Path]:
+    learned: Sequence[Resolution] = (),
+) -> Settled:
     """Write everything that the bump changes, all or nothing. ``skipped`` patches stay as files, their
-    lines in the series become comments. Returns what was (or would be) written.
+    lines in the series become comments; ``learned`` goes into the file of resolutions.
 
-    Errors: CouldNot ``not-proven``, ``disk``; then nothing is changed.
+    Errors: CouldNot ``not-proven``, ``disk``, Refused ``changed-meanwhile``; then nothing is changed.
     """
     written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None and r.name not in skipped}
     leaves = frozenset(r.name for r in rows if r.status == "upstreamed")
@@ -61,7 +72,14 @@ def settle(
             Series(dir=series.dir, entries=kept, listed=series.listed), plan
         )
     changes[config.file] = edited(config.file, target)
+    read = as_read(series)
+    if learned:
+        file, before = series.dir / resolutions.FILE, remember.shared_bytes(series.dir)
+        after = resolutions.text(resolutions.with_new(resolutions.parse(before), learned))
+        if after != before:
+            changes[file] = after
+            read |= {file: before} if file.exists() else {}
     if not dry_run:
         guard_plain(series, changes)
-        fs.replace_all(changes, store.journal, as_read(series))
-    return list(changes)
+        fs.replace_all(changes, store.journal, read)
+    return Settled(tuple(changes), plan.tip)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from opencoti_patches.base.bootstrap import ensure_base, source_sha256
 from opencoti_patches.base.store import Store
@@ -14,15 +15,20 @@ from opencoti_patches.core.model import TreeId
 from opencoti_patches.core.progress import Progress
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
-    """The new base: the configuration that would make it, its tree, what changes in the file by key, and
-    which source (from 0)."""
+class Target(NamedTuple):
+    """The new base: the configuration that would make it, its tree, which source (from 0), what changes in
+    the file by key (an empty value takes the key out), and what a person should be told of that."""
 
     config: Config
     base: TreeId
     source: int
-    changes: dict[str, str]
+    changes: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def new(self) -> Source:
+        """The source as it will be."""
+        return self.config.sources[self.source]
 
 
 def pick(config: Config, wanted: int | None) -> int:
@@ -42,39 +48,78 @@ def pick(config: Config, wanted: int | None) -> int:
     return able[0]
 
 
+def called(source: Source, value: str) -> str:
+    """What people call the thing that a bump of the source to ``value`` goes to."""
+    return f"{source.package} {value}" if source.package else value
+
+
 def reach(config: Config, number: int, value: str, store: Store, *, pinned: str = "", progress: Progress) -> Target:
     """Fetch the new base into the store; ``pinned`` is the commit that ``value`` meant before. Call with the store's lock held. Errors: as ``ensure_base``."""
     source = config.sources[number]
+    notes: tuple[str, ...] = ()
     if source.kind == "git":
-        new, changes = _git(source, value, pinned, store)
+        new = _git(source, value, pinned, store)
     else:
-        new = source._replace(version=value, sha256="", upstream="")
-        sha = source_sha256(new, store, progress=progress)
-        new = new._replace(sha256=sha)
-        changes = {"version": value, "sha256": sha}
+        new, notes = _sdist(source, value, store, progress)
+    changes = {k: v for k, v in new._asdict().items() if v != getattr(source, k)}
     sources = tuple(new if i == number else s for i, s in enumerate(config.sources))
     moved = config._replace(sources=sources)
-    return Target(config=moved, base=ensure_base(moved, store, progress=progress), source=number, changes=changes)
+    return Target(
+        config=moved, base=ensure_base(moved, store, progress=progress), source=number, changes=changes, notes=notes
+    )
 
 
-def _git(source: Source, value: str, pinned: str, store: Store) -> tuple[Source, dict[str, str]]:
+def already(source: Source, value: str) -> bool:
+    """Whether the source is at that very version, or at that commit by its id. A name of a revision may mean
+    another commit by now, so it has to be asked for."""
+    if source.kind == "git":
+        return (
+            re.fullmatch(r"[0-9a-f]{7,40}", value) is not None and _whole(source.rev) and source.rev.startswith(value)
+        )
+    if value == source.version:
+        return True
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(value) == Version(source.version)
+    except InvalidVersion:
+        return False
+
+
+def _whole(rev: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{40}", rev) is not None
+
+
+def _git(source: Source, value: str, pinned: str, store: Store) -> Source:
     from opencoti_patches.base.gitsource import full_rev
 
     store.open()
     rev = full_rev(source.url, pinned or value, store)
     label = rev if value == rev or rev.startswith(value) else f"{rev} ({value})"
-    return source._replace(rev=rev, upstream=label), {"rev": rev, "upstream": label}
+    return source._replace(rev=rev, upstream=label)
+
+
+def _sdist(source: Source, value: str, store: Store, progress: Progress) -> tuple[Source, tuple[str, ...]]:
+    from opencoti_patches.base.changelog import commit_of
+
+    new = source._replace(version=value, sha256="", upstream="")
+    new = new._replace(sha256=source_sha256(new, store, progress=progress))
+    progress.update(f"reading the change log of {new.label}")
+    named = commit_of(new, store)
+    if named.commit or not source.upstream:
+        return new._replace(upstream=named.commit), ()
+    return new, (f"the label upstream = {source.upstream!r} is taken out, and no other is known: {named.why_not}",)
 
 
 def edited(file: Path, target: Target) -> bytes:
-    """The configuration's text with the new values; comments and order stay. A label that no longer holds
-    goes."""
+    """The configuration's text with the new values; comments and order stay."""
     import tomlkit
 
     doc: Any = tomlkit.parse(file.read_text("utf-8"))
     table = doc["base"]["source"][target.source]
     for key, value in target.changes.items():
-        table[key] = value
-    if "upstream" in table and "upstream" not in target.changes:
-        del table["upstream"]
+        if value or key in table:
+            table[key] = value
+        if not value:
+            del table[key]
     return tomlkit.dumps(doc).encode()

@@ -40,6 +40,7 @@ class Brought:
     sure: bool = True
     done: bool = False
     counter: bool = False  # a number that both sides stepped: says nothing of whether the rest is there
+    was: int = 0  # the old line at which it stood, from 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,6 +162,7 @@ class _Place:
             added=tuple(lines),
             how="; ".join([how, *follows]),
             sure=sure and not follows,
+            was=self.c.lo,
         )
 
     def _replaced(self) -> Brought | Stuck:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from opencoti_patches.base.store import Store
 from opencoti_patches.commands.common import (
     Project,
     Run,
@@ -18,7 +19,7 @@ from opencoti_patches.commands.common import (
     within,
 )
 from opencoti_patches.core.errors import Refused
-from opencoti_patches.core.model import PatchName, Report, printable
+from opencoti_patches.core.model import PatchName, Report, TreeId, printable
 from opencoti_patches.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 opencoti-patches bump 0.3.25 --dry-run
 opencoti-patches bump b9467 --accept-adapted
 opencoti-patches bump --continue
+opencoti-patches bump 0.3.25 --dry-run --format markdown > summary.md
 """
     )
 )
@@ -41,8 +43,12 @@ opencoti-patches bump --continue
 @click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
 @click.option("--continue", "go_on", is_flag=True, help="The conflict is resolved; go on.")
 @click.option("--skip", metavar="PATCH", shell_complete=complete_patch, help="Go on without this patch.")
+@click.option(
+    "--forget", metavar="PATCH", shell_complete=complete_patch, help="Forget how its conflicts were resolved."
+)
 @click.option("--abort", is_flag=True, help="Give the bump up; nothing was changed.")
 @click.option("--status", is_flag=True, help="Say where the bump stands.")
+@click.option("--format", "format_", type=click.Choice(("text", "json", "markdown")), help="How to print the report.")
 @options()
 @click.pass_context
 def command(
@@ -55,6 +61,7 @@ def command(
     dry_run: bool,
     go_on: bool,
     skip: str | None,
+    forget: str | None,
     abort: bool,
     status: bool,
 ) -> None:
@@ -63,18 +70,26 @@ def command(
     Every patch is carried that can be. What git takes stays; what drifted is brought over by what
     upstream's own diff says of its surroundings; a doubt is 'adapted', shown, and taken with
     --accept-adapted only. A conflict opens a session: a worktree with the markers in it, then --continue,
-    --skip or --abort. Nothing in patches/ or opencoti.toml changes until all of it can.
+    --skip or --abort. Nothing in patches/ or opencoti.toml changes until all of it can. How a conflict was
+    resolved is kept in patches/resolutions.jsonl and serves again, as 'adapted'.
     """
+    from opencoti_patches.carry import remember
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.carry.target import pick
+    from opencoti_patches.report import bumped
 
-    asked = [bool(value), go_on, skip is not None, abort, status]
+    asked = [bool(value), go_on, skip is not None, forget is not None, abort, status]
     if sum(asked) != 1:
-        raise click.UsageError("give one of REV-OR-VERSION, --continue, --skip PATCH, --abort, --status")
+        raise click.UsageError(
+            "give one of REV-OR-VERSION, --continue, --skip PATCH, --forget PATCH, --abort, --status"
+        )
+    if value and (done := _already(run, value, source)):
+        run.answer(done, ctx)
     project = open_project(run)
     store = project.store
     if status:
-        run.answer(_where(project, sessions.must(store, "report")), ctx)
+        session = sessions.must(store, "report")
+        run.answer(bumped.status(session, sessions.document(store, session), sessions.ways_on(session)), ctx)
     if dry_run and not value:
         raise click.UsageError("--dry-run goes with REV-OR-VERSION")
     with store.writing("bump", project.config.patches):
@@ -82,15 +97,12 @@ def command(
         if abort:
             gone = sessions.must(store, "abort")
             sessions.close(store)
-            run.answer(
-                Report(
-                    command="bump",
-                    ok=True,
-                    data={"aborted": gone.value},
-                    text=(f"the bump to {gone.value} is given up; nothing was changed",),
-                ),
-                ctx,
-            )
+            run.answer(bumped.aborted(gone.value), ctx)
+        if forget is not None:
+            lost = remember.forget(store, project.series, forget)
+            written = [within(project.config, lost.file)] if lost.file else []
+            run.answer(bumped.forgotten(lost.patch, lost.many, written), ctx)
+        notes: list[str] = []
         if value:
             sessions.guard_none(store)
             as_it_is = sessions.digest(project.config, project.series)
@@ -98,29 +110,47 @@ def command(
         else:
             session = sessions.must(store, "continue" if go_on else "skip")
             sessions.guard_same(session, project.config, project.series)
-            session = _resolved(project, session) if go_on else _skipped(project, session, skip or "")
-        answer = _carry(run, project, session, accept_adapted, dry_run, run.progress())
+            session = _resolved(project, session, notes) if go_on else _skipped(project, session, skip or "")
+        answer = _carry(run, project, session, accept_adapted, dry_run, notes, run.progress())
     run.answer(answer, ctx)
 
 
-def _resolved(project: Project, session: Session) -> Session:
-    """Take what a person made of the conflict as the patch."""
+def _already(run: Run, value: str, wanted: int | None) -> Report | None:
+    """The answer if the base is that very version, for which nothing needs to be fetched."""
+    from opencoti_patches.carry import session as sessions
+    from opencoti_patches.carry.target import already, pick
+    from opencoti_patches.report import bumped
+
+    config = run.config()
+    source = config.sources[pick(config, wanted)]
+    if not already(source, value) or sessions.load(Store.of(config.root)) is not None:
+        return None
+    return bumped.already(source, value)
+
+
+def _resolved(project: Project, session: Session, notes: list[str]) -> Session:
+    """Take what a person made of the conflict as the patch, and take down how they resolved it."""
+    from opencoti_patches.carry import remember, resolutions
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.carry.by_hand import patch_of
+    from opencoti_patches.carry.target import called
+    from opencoti_patches.tree import trees
 
     if not session.waits_for:
         return session
-    tree = sessions.resolution(project.store, session)
-    raw = patch_of(
-        project.series,
-        PatchName(session.waits_for),
-        session.before,
-        tree,
-        project.store,
-        project=project.config.name,
-        tag=session.tag,
-    )
-    return sessions.keep(project.store, session, raw)
+    store, name, before = project.store, PatchName(session.waits_for), TreeId(session.before)
+    tree = sessions.resolution(store, session)
+    entry = next(e for e in project.series.entries if e.name == name)
+    previous = trees.before(project.series, name)
+    raw = patch_of(entry, previous, before, tree, store, project=project.config.name, tag=session.tag)
+    if session.laid:
+        to = called(project.config.sources[session.source], session.value)
+        learned = remember.learn(name, to, TreeId(session.laid), tree, session.files, store)
+        if learned.resolution:
+            remember.keep(store, resolutions.with_new(remember.own(store), [learned.resolution]))
+        else:
+            notes.append(f"how {printable(name)} was resolved is not remembered: {learned.why_not}")
+    return sessions.keep(store, session, raw)
 
 
 def _skipped(project: Project, session: Session, wanted: str) -> Session:
@@ -130,22 +160,35 @@ def _skipped(project: Project, session: Session, wanted: str) -> Session:
     name = order.find(project.series, wanted)
     if session.waits_for and name != session.waits_for:  # laying out another would lose what was edited
         raise Refused("waits-for-another", f"the bump waits for {session.waits_for}", sessions.ways_on(session))
-    now = replace(session, skipped=(*session.skipped, name), waits_for="", before="", files=())
+    now = replace(session, skipped=(*session.skipped, name), waits_for="", before="", laid="", files=(), made=())
     sessions.save(project.store, now)
     return now
 
 
-def _carry(run: Run, project: Project, session: Session, accept: bool, dry_run: bool, progress: Progress) -> Report:
+def _carry(
+    run: Run,
+    project: Project,
+    session: Session,
+    accept: bool,
+    dry_run: bool,
+    notes: list[str],
+    progress: Progress,
+) -> Report:
     """One pass with all that is resolved so far: finished, or waiting for the next conflict."""
+    from opencoti_patches.carry import remember
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.carry.bump import bump
-    from opencoti_patches.carry.settle import settle
-    from opencoti_patches.carry.target import reach
-    from opencoti_patches.report.carried import report
+    from opencoti_patches.carry.settle import Settled, settle
+    from opencoti_patches.carry.target import called, reach
+    from opencoti_patches.report import bumped
 
     config, store, series = project.config, project.store, project.series
+    source = config.sources[session.source]
+    known = (*remember.shared(config.patches), *remember.own(store))
     target = reach(config, session.source, session.value, store, pinned=session.pinned, progress=progress)
-    session = replace(session, pinned=target.changes.get("rev", ""))
+    if source.kind == "git" and target.new.rev == source.rev:
+        return bumped.already(source, session.value)
+    session = replace(session, pinned=target.new.rev)
     skipped = frozenset(session.skipped)
     done = bump(
         series,
@@ -156,49 +199,51 @@ def _carry(run: Run, project: Project, session: Session, accept: bool, dry_run: 
         tag=session.tag,
         resolved=sessions.resolved(store, session),
         skipped=skipped,
+        known=known,
         progress=progress,
     )
     refused = (
         [r.name for r in done.rows if r.status == "adapted" and r.name not in session.resolved] if not accept else []
     )
-    waiting = None
-    written = []
+    is_open = sessions.load(store) is not None
+    waits = None
+    settled = Settled((), None)
     if done.conflict and not dry_run:
         c = done.conflict
         progress.update("laying out the conflict")
-        waiting = sessions.open_conflict(store, session, c.name, c.before, c.marked)
+        session = sessions.open_conflict(store, session, c.name, c.before, c.marked)
+        waits = bumped.Waiting(c.name, sessions.worktree(store), session.files)
     elif not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in done.rows):
-        written = settle(
-            done.rows, series, config, target, session.value, store, skipped=skipped, dry_run=dry_run, progress=progress
+        used = [r for some in done.reused.values() for r in some]
+        learned = remember.finished(store, used, session.resolved, called(source, session.value))
+        settled = settle(
+            done.rows,
+            series,
+            config,
+            target,
+            session.value,
+            store,
+            skipped=skipped,
+            learned=learned,
+            dry_run=dry_run,
+            progress=progress,
         )
         if not dry_run:
             sessions.close(store)
-    return report(
-        "bump",
+            remember.keep(store, [r for r in remember.own(store) if r not in learned])
+    return bumped.report(
         done.rows,
-        written=[within(config, p) for p in written],
+        bumped.Base(project.base, source),
+        bumped.Base(target.base, target.new),
+        settled.tip,
+        again=bumped.command_line(session.value, session.source + 1 if len(config.sources) > 1 else None),
+        written=[within(config, p) for p in settled.written],
         dry_run=dry_run,
         refused=refused,
         skipped=skipped,
-        waits=None
-        if waiting is None
-        else (waiting.waits_for, str(sessions.worktree(store)), tuple(map(printable, waiting.files))),
+        reused=list(done.reused),
+        waits=waits,
+        notes=[*notes, *target.notes],
+        session=is_open or waits is not None,
         verbose=run.verbose,
-    )
-
-
-def _where(project: Project, session: Session) -> Report:
-    from opencoti_patches.carry import session as sessions
-
-    folder = str(sessions.worktree(project.store))
-    text = [f"a bump to {session.value} is under way"]
-    if session.resolved:
-        text.append(f"resolved: {', '.join(session.resolved)}")
-    if session.skipped:
-        text.append(f"skipped: {', '.join(session.skipped)}")
-    if session.waits_for:
-        text += [f"waits for {session.waits_for}, in {folder}:", *(f"  {printable(f)}" for f in session.files)]
-    text.append(f"next: {sessions.ways_on(session)}")
-    return Report(
-        command="bump", ok=True, data={"session": sessions.document(project.store, session)}, text=tuple(text)
     )

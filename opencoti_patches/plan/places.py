@@ -25,6 +25,19 @@ def heading(lines: Sequence[bytes], at: int) -> bytes:
     return b""
 
 
+def enclosing(lines: Sequence[bytes], at: int) -> bytes:
+    """The heading of the function that line ``at``, from 0, stands in; empty where none is open there: a brace
+    in the first column has closed it, or the line itself begins in that column."""
+    if at < len(lines) and _FUNCTION.match(lines[at]):
+        return b""
+    for i in range(min(at, len(lines)) - 1, -1, -1):
+        if lines[i].startswith(b"}"):
+            return b""
+        if _FUNCTION.match(lines[i]):
+            return lines[i].rstrip()
+    return b""
+
+
 def has_functions(path: str) -> bool:
     """Whether headings of this file name functions; in a configuration file they are just lines."""
     return path.lower().endswith(_CODE)

@@ -1,17 +1,21 @@
-"""The answer of ``regen``: a row a patch."""
+"""The answer of ``regen`` and ``bump``: a row a patch."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 from opencoti_patches.carry.model import Carried, Row
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.report.wrapping import WIDTH, wrapped
+from opencoti_patches.report.wrapping import WIDTH, plural, wrapped
 
 _SHOWN = 30  # lines of an interdiff
-_PLAIN = ("three-way: between unchanged lines", "three-way: its lines are unchanged")  # nothing to see
+PLAIN = ("three-way: between unchanged lines", "three-way: its lines are unchanged")  # nothing to see
+_ORDER: tuple[Carried, ...] = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked")
+
+Next = Callable[[Row], str]
+"""The command to run next for a patch in conflict, which can be pasted."""
 
 
 def report(
@@ -23,77 +27,95 @@ def report(
     into: str | None = None,
     refused: Sequence[str] = (),
     skipped: Set[str] = frozenset(),
-    waits: tuple[str, str, Sequence[str]] | None = None,
     new_files: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+    tail: Sequence[str] = (),
+    next_of: Next | None = None,
     verbose: bool = False,
 ) -> Report:
     """``written`` are paths relative to the project; ``refused`` the adapted patches that nobody
-    accepted, which keep everything from being written."""
+    accepted, which keep everything from being written. ``more`` and ``tail`` are what a command has to say
+    beside this, as data and as text."""
     ok = not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in rows)
+    next_of = next_of or _regen_next(rows)
     text: list[str] = []
     for r in rows:
         if r.status != "kept" or r.reason or verbose:
-            text += _block(r, verbose)
+            text += _block(r, "" if r.name in skipped else next_of(r), skipped, verbose)
     if new_files:
         text += wrapped(f"new files taken in: {', '.join(map(printable, new_files))}", 0)
-    counts = Counter(r.status for r in rows)
-    order: tuple[Carried, ...] = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked")
-    summary = ", ".join(f"{counts[s]} {s}" for s in order if counts[s]) or "no patches"
+    summary = counted(rows, skipped)
     if refused and into:
         summary += f". Look at what was adapted in {into} before you take it"
+    elif refused and command == "bump" and any(r.status == "conflict" and r.name not in skipped for r in rows):
+        summary += ". Nothing was written; what was adapted will have to be accepted, too"
     elif refused:
         summary += ". Nothing was written: look at what was adapted, then run it again with --accept-adapted"
     elif not written:
-        summary += ". Nothing to write"
+        summary += ". Nothing to write" if ok else ". Nothing was written"
     elif dry_run:
-        summary += f". {len(written)} file{'s' * (len(written) > 1)} would be written"
+        summary += f". {plural(len(written), 'file')} would be written"
     else:
-        summary += f". Written: {', '.join(written[:3])}" + (
-            f" and {len(written) - 3} more" if len(written) > 3 else ""
-        )
-    text += wrapped(summary + ".", 0)
-    if waits:
-        name, folder, files = waits
-        text += wrapped(f"{name} waits for you in {folder}:", 0)
-        text += [f"    {f}" for f in files]
-        text += wrapped(
-            "next: resolve it there, then 'opencoti-patches bump --continue'; or 'bump --skip "
-            + name
-            + "', 'bump --abort'",
-            0,
-        )
+        left_out = f" and {len(written) - 3} more" if len(written) > 3 else ""
+        summary += f". Written: {', '.join(written[:3])}{left_out}"
+    text += [*wrapped(summary + ".", 0), *tail]
     data = {
-        "patches": [_row(r) for r in rows],
+        "patches": [_row(r, "" if r.name in skipped else next_of(r)) for r in rows],
         "written": [] if dry_run else [printable(w) for w in written],
         "dry_run": dry_run,
         "needs_acceptance": [printable(n) for n in refused],
         "new_files": [printable(p) for p in new_files],
-        **(
-            {"waits_for": printable(waits[0]), "worktree": printable(waits[1]), "files": list(waits[2])}
-            if waits
-            else {}
-        ),
+        **(more or {}),
     }
     return Report(command=command, ok=ok, data=data, text=tuple(text), cases=tuple(r.name for r in rows))
 
 
-def _row(r: Row) -> dict[str, Any]:
+def counted(rows: Sequence[Row], skipped: Set[str] = frozenset()) -> str:
+    """How many patches became what: ``3 kept, 1 conflict, 1 skipped``."""
+    counts = Counter(r.status for r in rows if r.name not in skipped)
+    parts = [f"{counts[s]} {s}" for s in _ORDER if counts[s]]
+    left_out = sum(r.name in skipped for r in rows)
+    return ", ".join([*parts, *([f"{left_out} skipped"] if left_out else [])]) or "no patches"
+
+
+def _regen_next(rows: Sequence[Row]) -> Next:
+    """What mends a conflict by hand: that of the first, for there is no tree before the others until then."""
+    from opencoti_patches.report.advice import short
+
+    stuck = [r for r in rows if r.status == "conflict"]
+
+    def command(r: Row) -> str:
+        if r.status != "conflict":
+            return ""
+        return r.next or stuck[0].next or f"opencoti-patches bootstrap --to {short(stuck[0].name)} --merge WORK"
+
+    return command
+
+
+def _row(r: Row, next_: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": printable(r.name),
         "status": r.status,
         "reason": r.reason,
         "hunks": [{"file": h.file, "hunk": h.hunk, "how": h.how} for h in r.hunks],
     }
-    return row | ({"interdiff": list(r.interdiff)} if r.interdiff else {})
+    if r.interdiff:
+        row["interdiff"] = list(r.interdiff)
+    return row | ({"next": printable(next_)} if next_ else {})
 
 
-def _block(r: Row, verbose: bool) -> list[str]:
-    lines = wrapped(f"{printable(r.name)}: {r.status}" + (f": {r.reason}" if r.reason else ""), 0)
+def _block(r: Row, next_: str, skipped: Set[str], verbose: bool) -> list[str]:
+    words = [printable(r.name), *([] if r.name in skipped else [r.status]), *([r.reason] if r.reason else [])]
+    lines = wrapped(": ".join(words), 0)
     if r.status != "renumbered" or verbose:
-        for h in r.hunks if verbose else [h for h in r.hunks if h.how not in _PLAIN]:
+        for h in r.hunks if verbose else [h for h in r.hunks if h.how not in PLAIN]:
             lines += wrapped(f"{h.file}{f', hunk {h.hunk}' if h.hunk else ''}: {h.how}", 4)
     if r.status == "adapted":
-        lines += [f"    {row}"[:WIDTH] for row in r.interdiff[:_SHOWN]]
+        lines += [_cut(f"    {row}") for row in r.interdiff[:_SHOWN]]
         if len(r.interdiff) > _SHOWN:
-            lines.append(f"    … {len(r.interdiff) - _SHOWN} more lines")
-    return lines
+            lines.append(f"    … {plural(len(r.interdiff) - _SHOWN, 'more line')}")
+    return [*lines, *([f"    next: {printable(next_)}"] if next_ else [])]  # never broken: it is there to be pasted
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"

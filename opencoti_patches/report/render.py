@@ -18,6 +18,10 @@ def render(report: Report, form: str, *, quiet: bool = False) -> str:
         )
     if form == "text":
         return "\n".join(report.text)
+    if form == "markdown":
+        from opencoti_patches.report.markdown import markdown
+
+        return markdown(report)
     from opencoti_patches.report import ci
 
     return {"github": ci.github, "junit": ci.junit, "sarif": ci.sarif}[form](report)

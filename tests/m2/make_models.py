@@ -10,74 +10,10 @@ every part of the KV cache, which is what the tests need.
 
 import struct
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-F32, F16 = 0, 1
-U32, FLOAT, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
-ALIGN = 32
-
-Scalar = int | float | str
-Shape = tuple[int, ...]
-
-
-class Gguf:
-    """A GGUF v3 file with F16 and F32 tensors."""
-
-    def __init__(self, arch: str) -> None:
-        self.arch = arch
-        self.kvs: list[bytes] = []
-        self.tensors: list[tuple[str, Shape, int, bytes]] = []
-        self.add("general.architecture", STRING, arch)
-
-    @staticmethod
-    def _str(s: str) -> bytes:
-        b = s.encode()
-        return struct.pack("<Q", len(b)) + b
-
-    def _value(self, kind: int, v: Scalar) -> bytes:
-        if isinstance(v, str):
-            return self._str(v)
-        return struct.pack({U32: "<I", I32: "<i", FLOAT: "<f", BOOL: "<?"}[kind], v)
-
-    def add(self, key: str, kind: int, value: Scalar) -> None:
-        """A key with one value."""
-        self.kvs.append(self._str(key) + struct.pack("<I", kind) + self._value(kind, value))
-
-    def add_list(self, key: str, kind: int, values: Sequence[Scalar]) -> None:
-        """A key with a list of values of one kind."""
-        head = self._str(key) + struct.pack("<IIQ", ARRAY, kind, len(values))
-        self.kvs.append(head + b"".join(self._value(kind, v) for v in values))
-
-    def hp(self, key: str, value: int | float | list[int]) -> None:
-        """A hyperparameter of the architecture."""
-        if isinstance(value, list):
-            self.add_list(f"{self.arch}.{key}", U32, value)
-        else:
-            self.add(f"{self.arch}.{key}", FLOAT if isinstance(value, float) else U32, value)
-
-    def drop(self, key: str) -> None:
-        """Take a hyperparameter out again."""
-        self.kvs = [kv for kv in self.kvs if not kv.startswith(self._str(f"{self.arch}.{key}"))]
-
-    def tensor(self, name: str, shape: Shape, kind: int, data: bytes) -> None:
-        """A tensor of this kind; data in the order of ggml, the first dimension fastest."""
-        self.tensors.append((name, shape, kind, data))
-
-    def write(self, path: Path) -> None:
-        """Write the file."""
-        info: list[bytes] = []
-        data: list[bytes] = []
-        offset = 0
-        for name, shape, kind, raw in self.tensors:
-            info.append(
-                self._str(name) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape) + struct.pack("<IQ", kind, offset)
-            )
-            raw += bytes(-len(raw) % ALIGN)
-            data.append(raw)
-            offset += len(raw)
-        head = b"GGUF" + struct.pack("<IQQ", 3, len(self.tensors), len(self.kvs)) + b"".join(self.kvs) + b"".join(info)
-        path.write_bytes(head + bytes(-len(head) % ALIGN) + b"".join(data))
+from gguf_file import BOOL, F16, F32, FLOAT, I32, STRING, U32, Gguf, Shape
 
 
 class Weights:
@@ -343,6 +279,34 @@ def lfm2() -> Gguf:
     return m.g
 
 
+def deci() -> Gguf:
+    """Layers that differ in KV heads."""
+    m = Model("deci", seed=4, layers=2, kv_heads=2)
+    m.g.drop("attention.head_count_kv")
+    m.g.hp("attention.head_count_kv", [2, 4])
+    m.ends()
+    for i, m.kv_heads in enumerate((2, 4)):
+        m.attention(f"blk.{i}.")
+        m.ffn(f"blk.{i}.")
+    return m.g
+
+
+def t5() -> Gguf:
+    """A relative position bias; an encoder too."""
+    m = Model("t5", heads=2, kv_heads=2, head_dim=32, **SMALL)
+    m.g.hp("attention.relative_buckets_count", 8)
+    m.ends(norm="dec.output_norm")
+    m.norm("enc.output_norm", m.embd)
+    for p in (f"{side}.blk.{i}." for side in ("enc", "dec") for i in range(m.layers)):
+        for part in ("attn_", "cross_attn_") if p.startswith("dec") else ("attn_",):
+            m.norm(p + part + "norm", m.embd)
+            for t in "qkvo":
+                m.mat(p + part + t, m.embd, m.embd)
+        m.mat(p + "attn_rel_b", m.heads, 8)
+        m.ffn(p)
+    return m.g
+
+
 SMALL = {"layers": 2, "embd": 64, "ff": 32}
 
 MODELS: dict[str, Callable[[], Gguf]] = {
@@ -359,6 +323,8 @@ MODELS: dict[str, Callable[[], Gguf]] = {
     "deepseek2": deepseek2,
     "mamba": mamba,
     "lfm2": lfm2,
+    "deci": deci,
+    "t5": t5,
     "llama-mqa": lambda: Model("llama", heads=4, kv_heads=1, **SMALL).dense(),
     "llada": lambda: Model("llada", heads=2, kv_heads=2, head_dim=32, **SMALL).dense(),
 }

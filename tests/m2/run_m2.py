@@ -2,6 +2,7 @@
 """Prove the head split of the KV cache on a built tree.
 
     run_m2.py --src TREE --build BUILD [--base-src TREE --base-build BUILD] [--rpc] [--planted] [--only GROUP,...] [--quick]
+              [--tolerance T]
 
 TREE is a llama.cpp source tree, BUILD its CMake build with at least the target llama; --rpc needs rpc-server and a build
 with GGML_RPC=ON too. The base tree is the one without the patches. build.py makes them all.
@@ -30,6 +31,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,6 +52,7 @@ class Options(argparse.Namespace):
     rpc: bool
     planted: bool
     quick: bool
+    tolerance: str
     only: list[str]
     verbose: bool
 
@@ -62,6 +65,7 @@ class Run:
         self.tmp = tmp
         self.models = tmp / "models"
         self.quick = ["--quick"] if args.quick else []
+        self.tolerance = ["--tolerance", args.tolerance] if args.tolerance else []
         self.passed = self.failed = 0
         make_models(self.models)
         self.exe = compile_test(args.src, args.build, tmp / "m2_test")
@@ -119,7 +123,7 @@ def compile_test(src: Path, build: Path, out: Path) -> Path:
 def execute(run: Run, exe: Path, *args: Arg) -> tuple[list[str], int]:
     """Run m2_test. Returns its output lines and its exit status."""
     p = subprocess.run(
-        [str(exe), *map(str, args)],
+        [str(exe), *run.tolerance, *map(str, args)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -131,8 +135,19 @@ def execute(run: Run, exe: Path, *args: Arg) -> tuple[list[str], int]:
 
 
 def test(run: Run, label: str, *args: Arg) -> None:
-    """Run m2_test and take over its checks; one more is that its own count agrees with its lines."""
-    lines, rc = execute(run, run.exe, *args)
+    """Run m2_test and take over its checks."""
+    count(run, label, *execute(run, run.exe, *args))
+
+
+def test_each(run: Run, label: str, *args: Arg, models: list[Path]) -> None:
+    """Run m2_test on each of the models, all at the same time: it has one thread."""
+    with ThreadPoolExecutor(int(os.environ.get("JOBS", 0)) or os.cpu_count()) as pool:
+        for lines, rc in pool.map(lambda m: execute(run, run.exe, *args, m), models):
+            count(run, label, lines, rc)
+
+
+def count(run: Run, label: str, lines: list[str], rc: int) -> None:
+    """Take over the checks of a run; one more is that its own count agrees with its lines."""
     passed, failed = 0, 0
     for line in lines:
         if line.startswith(("ok   ", "FAIL ")):
@@ -172,14 +187,13 @@ def group_base(run: Run) -> None:
 
 def group_equal(run: Run) -> None:
     """A split equals off."""
-    for m in run.equal_models:
-        test(run, "equal", *run.quick, "equal", m)
+    test_each(run, "equal", *run.quick, "equal", models=run.equal_models)
 
 
 def group_streams(run: Run) -> None:
     """Many streams, automatic flash attention, a state of several batches."""
     models = run.equal_models
-    test(run, "streams", "streams", *models)
+    test_each(run, "streams", "streams", models=[*models, run.model("deci")])
     test(run, "auto", "auto", *models)
     test(run, "long", "long", models[0])
 
@@ -323,6 +337,7 @@ def options() -> Options:
     ap.add_argument("--rpc", action="store_true")
     ap.add_argument("--planted", action="store_true")
     ap.add_argument("--quick", action="store_true")
+    ap.add_argument("--tolerance", default="", help="compare logits with this absolute tolerance, and no states")
     ap.add_argument("--only", type=lambda s: s.split(","), default=list(GROUPS))
     ap.add_argument("-v", "--verbose", action="store_true")
     args = ap.parse_args(namespace=Options())

@@ -89,9 +89,10 @@ def without_crash(done: proc.Done, said: Applied) -> Applied | None:
     return said._replace(ok=False, errors=(crash, *said.errors))
 
 
-def apply_check(folder: Path, patch: Path, *, strip: int = 1, reverse: bool = False) -> Applied:
-    """Literally ``git apply --check`` of a patch file in a checkout, as a user would run it."""
-    args = ["apply", "--check", *arguments([patch], strip=strip, reverse=reverse)]
+def apply_check(folder: Path, *patches: Path, strip: int = 1, reverse: bool = False) -> Applied:
+    """Literally ``git apply --check`` of a patch file in a checkout, as a user would run it. Of several, none may
+    touch what another does: git checks each against the folder, not behind the one before."""
+    args = ["apply", "--check", *arguments(patches, strip=strip, reverse=reverse)]
     done = call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder.parent)), cwd=folder)
     return read_apply(done, reverse)
 

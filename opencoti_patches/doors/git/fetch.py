@@ -93,7 +93,7 @@ class Remote:
         if done.code and _FULL_ID.fullmatch(rev) and (named := self._advertised(url, rev, access)):
             done = self._fetch(url, named, ref, access)  # an old server gives only what a ref points at
         if done.code:
-            raise _explained(done, url, rev)
+            raise explained(done, url, rev)
         commit = CommitId(self._ask("rev-parse", "--verify", f"{ref}^{{commit}}").decode().strip())
         # Kept under its own name, for the next fetch to build upon and for a gc by hand to spare.
         self._ask("update-ref", f"refs/opencoti/base/{commit}", commit)
@@ -136,14 +136,16 @@ class Remote:
         rows = (row.partition("\t") for row in decode(out).splitlines())
         return next((name.removesuffix("^{}") for at, _, name in rows if at == oid and name != "HEAD"), "")
 
-    def _call(self, args: list[str], access: Access = "own") -> proc.Done:
+    def _call(
+        self, args: list[str], access: Access = "own", *, more: tuple[str, ...] = (), input: bytes = b""
+    ) -> proc.Done:
         env = {**self._env, "GIT_DIR": str(self.repo.path), "GIT_NO_REPLACE_OBJECTS": "1"}
-        options: tuple[str, ...] = _OPTIONS
+        options: tuple[str, ...] = (*_OPTIONS, *more)
         if access != "own":
             env["GIT_PROTOCOL_FROM_USER"] = "0"
             files = "always" if access == "near" else "user"
             options = (*options, "-c", "protocol.ext.allow=never", "-c", f"protocol.file.allow={files}")
-        return call([os.fsdecode(encode(a)) for a in args], env=env, cwd=self.repo.path, options=options)
+        return call([os.fsdecode(encode(a)) for a in args], env=env, cwd=self.repo.path, options=options, input=input)
 
     def _ask(self, *args: str) -> bytes:
         done = self._call(list(args))
@@ -180,7 +182,8 @@ def _line(done: proc.Done) -> str:
     return line.partition(": ")[2] if lines else line
 
 
-def _explained(done: proc.Done, url: str, rev: str) -> CouldNot:
+def explained(done: proc.Done, url: str, rev: str) -> CouldNot:
+    """Why a fetch of ``rev`` failed, from what git said."""
     from opencoti_patches.doors.net import shown
 
     text, where = done.error_text, shown(url)

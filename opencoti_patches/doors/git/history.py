@@ -75,7 +75,7 @@ def mails_of(repo: Repository, commits: Sequence[Commit], objects: Path) -> list
     """
     env = environment(
         GIT_DIR=str(repo.path),
-        GIT_ALTERNATE_OBJECT_DIRECTORIES=_quoted(objects),
+        GIT_ALTERNATE_OBJECT_DIRECTORIES=path_item(objects),
         GIT_CEILING_DIRECTORIES=str(repo.path.parent),
     )
     return [
@@ -89,7 +89,7 @@ def _subject(message: str | bytes) -> str:
     return printable(text.lstrip().split("\n", 1)[0])
 
 
-def _quoted(path: Path) -> str:
-    """A path as that variable takes it: a colon would part it."""
+def path_item(path: Path) -> str:
+    """A path as ``GIT_ALTERNATE_OBJECT_DIRECTORIES`` takes it: a colon would part it."""
     text = str(path)
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' if ":" in text or text.startswith('"') else text

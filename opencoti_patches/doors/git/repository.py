@@ -14,6 +14,7 @@ from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId
 from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.apply import Applied, arguments, read_apply, without_crash
 from opencoti_patches.doors.git.call import SAFE, call, environment, must
+from opencoti_patches.doors.git.changes import TreeChanges, read_changes
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
 RAW_ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding -crlf\n"
@@ -301,15 +302,18 @@ class Repository:
         """Keep a commit under a name, so that it can be fetched."""
         self._run("update-ref", ref, commit, doing="name a commit")
 
-    def diff_trees(self, a: TreeId, b: TreeId) -> dict[str, tuple[IndexEntry | None, IndexEntry | None]]:
+    def diff_trees(self, a: TreeId, b: TreeId) -> TreeChanges:
         """Paths whose mode or content differ, with both sides; None where a side lacks the path."""
-        out = self._run("diff-tree", "-r", "-z", "--no-renames", "--raw", a, b, doing="compare trees")
-        fields = out.split(b"\0")[:-1]
-        found: dict[str, tuple[IndexEntry | None, IndexEntry | None]] = {}
-        for meta, path in zip(fields[::2], fields[1::2], strict=True):
-            m1, m2, o1, o2, _ = meta.lstrip(b":").decode().split(" ")
-            found[decode(path)] = ((m1, o1) if m1 != "000000" else None, (m2, o2) if m2 != "000000" else None)
-        return found
+        return self.diffs_of_trees([(a, b)])[0]
+
+    def diffs_of_trees(self, pairs: Sequence[tuple[TreeId, TreeId]]) -> list[TreeChanges]:
+        """As ``diff_trees``, of many pairs in one process."""
+        if not pairs:
+            return []
+        args = ("diff-tree", "--stdin", "-r", "-z", "--no-renames", "--raw")
+        return read_changes(
+            self._run(*args, doing="compare trees", input="".join(f"{a} {b}\n" for a, b in pairs).encode())
+        )
 
     def diff_contents(self, a: bytes, b: bytes, folder: Path) -> bytes:
         """The diff of two contents without context, white space aside: for aligning lines. ``folder`` takes
@@ -317,21 +321,14 @@ class Repository:
         old, new = folder / "align-a", folder / "align-b"
         fs.write(old, a, sync=False)
         fs.write(new, b, sync=False)
-        args = [
-            "diff",
-            "--no-index",
-            "--histogram",
-            "-U0",
-            "-w",
-            "-a",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--no-renames",
-            "--",
-            str(old),
-            str(new),
-        ]
+        return self.diff_folders(old, new, folder)
+
+    def diff_folders(self, old: Path, new: Path, folder: Path) -> bytes:
+        """As ``diff_contents``, of two files, or of all files of the same name in two folders."""
+        args = (
+            "diff", "--no-index", "--histogram", "-U0", "-w", "-a", "--no-ext-diff", "--no-textconv", "--no-color",
+            "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--", str(old), str(new),
+        )  # fmt: skip
         return call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder).out
 
     def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool]:

@@ -1,0 +1,61 @@
+"""File contents and their differences, asked of git for many files at a time and kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from opencoti_patches.core.model import IndexEntry
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.git import Repository
+
+_FILE = re.compile(rb"(?m)^diff --git \S*?/(\d+) \S*/\d+$")
+_NOT_TEXT = ("120000", "160000")  # symbolic links and submodules
+
+
+class Contents:
+    """What blobs of a repository hold, and how two contents differ. ``folder`` takes temporary files."""
+
+    def __init__(self, repo: Repository, folder: Path) -> None:
+        self._repo = repo
+        self._folder = folder
+        self._held: dict[str, bytes] = {}
+        self._diffs: dict[tuple[bytes, bytes], bytes] = {}
+
+    def fetch(self, entries: Iterable[IndexEntry | None]) -> None:
+        """Read the files that are not at hand yet, in one process."""
+        wanted = {e[1] for e in entries if e and e[0] not in _NOT_TEXT} - self._held.keys()
+        self._held |= self._repo.blobs(wanted)
+
+    def of(self, entry: IndexEntry | None) -> bytes | None:
+        """A file's content; None for no file and for what is none."""
+        if entry is None or entry[0] in _NOT_TEXT:
+            return None
+        if entry[1] not in self._held:
+            self.fetch([entry])
+        return self._held[entry[1]]
+
+    def compare(self, pairs: Mapping[str, tuple[IndexEntry | None, IndexEntry | None]]) -> None:
+        """Find how old and new files differ, one process for all of them."""
+        differ = [(a, b) for a, b in pairs.values() if a and b and a[1] != b[1]]
+        self.fetch(e for pair in differ for e in pair)
+        texts = [(x, y) for a, b in differ if (x := self.of(a)) is not None and (y := self.of(b)) is not None]
+        texts = [pair for pair in dict.fromkeys(texts) if pair not in self._diffs]
+        if len(texts) < 2:
+            return
+        with fs.scratch(self._folder, "compare-") as folder:
+            for side in (0, 1):
+                (folder / "ab"[side]).mkdir()
+                for number, pair in enumerate(texts):
+                    (folder / "ab"[side] / str(number)).write_bytes(pair[side])
+            out = self._repo.diff_folders(folder / "a", folder / "b", folder)
+        parts = _FILE.split(out)
+        found = {int(n): text for n, text in zip(parts[1::2], parts[2::2], strict=True)}
+        self._diffs |= {pair: found.get(number, b"") for number, pair in enumerate(texts)}
+
+    def diff(self, a: bytes, b: bytes) -> bytes:
+        """The diff of two contents without context, white space aside."""
+        if (a, b) not in self._diffs:
+            self._diffs[a, b] = self._repo.diff_contents(a, b, self._folder)
+        return self._diffs[a, b]

@@ -1,0 +1,63 @@
+"""Where git will put the hunks of a patch, found out in memory: git is asked once for many patches then, and
+what it says must be what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opencoti_patches.core.model import Hunk
+from opencoti_patches.doors.git import Landing
+from opencoti_patches.plan.replay import Lines, Replay, position, put
+from opencoti_patches.series.parse import Parsed
+
+
+def landings(parsed: Parsed, now: Replay) -> tuple[Landing, ...] | None:
+    """The hunks that git would move, on the files as ``now`` has them; None where it would refuse the patch, or
+    only git can tell."""
+    found: list[Landing] = []
+    seen: set[str] = set()
+    for number, f in enumerate(parsed.files):
+        names = {p for p in (f.old, f.new) if p}
+        if f.binary or names & seen:
+            return None
+        seen |= names
+        if f.operation == "create":
+            if now.lines(f.new or "") is not None:
+                return None
+            continue
+        held = now.lines(f.old or "")
+        if held is None:
+            return None
+        lines = list(held)
+        for hunk in f.hunks:
+            at = _found(lines, hunk)
+            if at is None:
+                return None
+            offset = at - position(hunk, 0)
+            if offset:
+                found.append(Landing(number, hunk.number, at + 1, offset))
+            put(lines, hunk, offset)
+    return tuple(found)
+
+
+def _found(lines: Lines, hunk: Hunk) -> int | None:
+    """The line, from 0, at which git finds a hunk: the named one, else the nearest, the later of two as near. One
+    that begins with the file's first line, or has no context behind, fits that end of the file alone."""
+    old = hunk.old
+    at = position(hunk, 0)
+    last = len(lines) - len(old)
+    if hunk.old_start <= 1:
+        return 0 if _fits(lines, old, 0) and (hunk.lines[-1][:1] == b" " or last == 0) else None
+    if hunk.lines[-1][:1] != b" ":
+        return last if _fits(lines, old, last) else None
+    if _fits(lines, old, at):
+        return at
+    for far in range(1, len(lines) + 1):
+        for there in (at + far, at - far):
+            if _fits(lines, old, there):
+                return there
+    return None
+
+
+def _fits(lines: Lines, old: Sequence[bytes], at: int) -> bool:
+    return at >= 0 and lines[at : at + len(old)] == old and at + len(old) <= len(lines)

@@ -1,0 +1,159 @@
+"""The answers of ``bump``: what became of the series, where a session stands, what was given up or forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from pathlib import Path
+from shlex import quote
+from typing import Any, NamedTuple
+
+from opencoti_patches.carry.model import Row
+from opencoti_patches.carry.session import Session
+from opencoti_patches.core.config import Source
+from opencoti_patches.core.model import Report, TreeId, printable
+from opencoti_patches.report import carried
+from opencoti_patches.report.wrapping import plural, wrapped
+
+_GO_ON, _GIVE_UP = "opencoti-patches bump --continue", "opencoti-patches bump --abort"
+
+
+class Base(NamedTuple):
+    """A base: the tree of all sources, and the one source that the bump is about."""
+
+    tree: TreeId
+    source: Source
+
+    def document(self) -> dict[str, str]:
+        """As ``--json`` tells it."""
+        return {
+            "tree": self.tree,
+            "label": printable(self.source.label),
+            "upstream": printable(self.source.upstream),
+        }
+
+
+class Waiting(NamedTuple):
+    """A patch in conflict, the folder to resolve it in, the files there that want a person."""
+
+    name: str
+    folder: Path
+    files: Sequence[str]
+
+
+def report(
+    rows: Sequence[Row],
+    old: Base,
+    new: Base,
+    tip: TreeId | None,
+    *,
+    again: str,
+    written: Sequence[str],
+    dry_run: bool,
+    refused: Sequence[str],
+    skipped: Set[str],
+    reused: Sequence[str],
+    waits: Waiting | None,
+    notes: Sequence[str],
+    session: bool,
+    verbose: bool,
+) -> Report:
+    """What became of the series. ``tip`` is the tree after the last patch, None unless all of it could be
+    carried; ``again`` the command line that starts this bump; ``reused`` patches whose conflicts were
+    resolved before; ``session`` whether one is open."""
+    tail = [line for note in notes for line in wrapped(f"note: {note}", 0)]
+    if new.source.upstream and new.source.upstream != old.source.upstream and tip and not refused:
+        tail += wrapped(f"upstream: {printable(new.source.upstream)}", 0)
+    if waits:
+        name = printable(waits.name)
+        tail += wrapped(f"{name} waits for you in {printable(str(waits.folder))}:", 0)
+        tail += [f"        {printable(f)}" for f in waits.files]
+        tail.append("resolve it there, or go on without it, or give the bump up:")
+        tail += [f"    {c}" for c in (_GO_ON, f"opencoti-patches bump --skip {quote(waits.name)}", _GIVE_UP)]
+    elif refused:
+        tail.append(f"next: {_GO_ON if session else again} --accept-adapted")
+    more: dict[str, Any] = {
+        "answer": "carried",
+        "from": old.document(),
+        "base": new.document(),
+        "tip": {"tree": tip},
+        "skipped": [printable(r.name) for r in rows if r.name in skipped],
+        "reused": [printable(n) for n in reused],
+        "notes": list(notes),
+    }
+    if waits:
+        more |= {
+            "waits_for": printable(waits.name),
+            "worktree": printable(str(waits.folder)),
+            "files": [printable(f) for f in waits.files],
+        }
+    return carried.report(
+        "bump",
+        rows,
+        written=written,
+        dry_run=dry_run,
+        refused=refused,
+        skipped=skipped,
+        more=more,
+        tail=tail,
+        next_of=lambda r: "" if r.status != "conflict" else again if dry_run and not session else _GO_ON,
+        verbose=verbose,
+    )
+
+
+def command_line(value: str, source: int | None) -> str:
+    """The command line that starts a bump, as it can be pasted; ``source`` from 1, where it was named."""
+    return f"opencoti-patches bump {quote(value)}" + (f" --source {source}" if source else "")
+
+
+def already(source: Source, value: str) -> Report:
+    """The base is what was asked for."""
+    more = f" ({printable(source.upstream)})" if source.upstream else ""
+    return Report(
+        command="bump",
+        ok=True,
+        data={
+            "answer": "already",
+            "value": printable(value),
+            "label": printable(source.label),
+            "upstream": printable(source.upstream),
+        },
+        text=tuple(wrapped(f"already on {printable(value)}{more if len(more) < 60 else ''}: nothing to do", 0)),
+    )
+
+
+def status(session: Session, document: dict[str, object], ways: str) -> Report:
+    """Where a bump stands. ``document`` is the session as ``--json`` tells it, ``ways`` what may come next."""
+    text = [f"a bump to {printable(session.value)} is under way"]
+    if session.resolved:
+        text += wrapped(f"resolved: {', '.join(map(printable, session.resolved))}", 0)
+    if session.skipped:
+        text += wrapped(f"skipped: {', '.join(map(printable, session.skipped))}", 0)
+    if session.waits_for:
+        text += wrapped(f"waits for {printable(session.waits_for)}, in {document['worktree']}:", 0)
+        text += [f"    {printable(f)}" for f in session.files]
+    text += wrapped(f"next: {ways}", 0)
+    return Report(command="bump", ok=True, data={"answer": "session", "session": document}, text=tuple(text))
+
+
+def aborted(value: str) -> Report:
+    """A bump was given up."""
+    text = f"the bump to {printable(value)} is given up; nothing was changed"
+    return Report(
+        command="bump", ok=True, data={"answer": "aborted", "aborted": printable(value)}, text=tuple(wrapped(text, 0))
+    )
+
+
+def forgotten(patch: str, count: int, written: Sequence[str]) -> Report:
+    """Resolutions of a patch were forgotten; ``written`` is the shared file, if it had some."""
+    line = f"forgot {plural(count, 'resolution')} of {patch}" + (f". Written: {written[0]}" if written else "")
+    return Report(
+        command="bump",
+        ok=True,
+        data={
+            "answer": "forgotten",
+            "forgotten": patch,
+            "resolutions": count,
+            "written": [printable(w) for w in written],
+        },
+        text=tuple(wrapped(line, 0)),
+    )

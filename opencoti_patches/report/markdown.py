@@ -1,0 +1,143 @@
+"""A bump as Markdown, to be put into a pull request: what became of every patch, and what wants a look.
+
+Names and texts come from patches and from upstream, so nothing of them is left to mean something: in tables
+and sentences all that Markdown or HTML could read is escaped, lines of patches stand in fences longer than
+any of theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from opencoti_patches.core.model import Report
+from opencoti_patches.report.carried import PLAIN
+from opencoti_patches.report.wrapping import plural
+
+_ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped")
+_SIGNS = re.compile(r"([\\`*_\[\]|~$])")  # that mean something within a line
+_CALLS = re.compile(r"([@#])(?=\w)|(?<=:)(?=//)")  # people and issues that would hear of it, addresses
+_LONGEST = 400  # lines of an interdiff
+
+Row = Mapping[str, Any]
+
+
+def markdown(report: Report) -> str:
+    """The report's own facts as Markdown, without a last newline. What is no carried series (a session's
+    state, an answer of one line) is its text in a fence."""
+    data = report.body()
+    if "patches" not in data or "base" not in data:
+        return "\n".join(fenced(report.text))
+    return "\n".join(_document(data)).rstrip("\n")
+
+
+def text(plain: str) -> str:
+    """Plain text as a sentence or a table cell takes it."""
+    flat = escape(_CALLS.sub("\\1\u200b", " ".join(plain.split())), quote=False)
+    return _SIGNS.sub(r"\\\1", flat).replace("\u200b", "&#8203;")
+
+
+def html(plain: str) -> str:
+    """Plain text within a line of HTML, be that a block of it or a part of a sentence."""
+    flat = escape(_CALLS.sub("\\1\u200b", " ".join(plain.split())), quote=False)
+    return _SIGNS.sub(lambda m: f"&#{ord(m[0])};", flat).replace("\u200b", "&#8203;")
+
+
+def code(plain: str) -> str:
+    """A name as code. In HTML's own element a backtick ends nothing, and an entity is no sign."""
+    return f"<code>{html(plain).replace('&#8203;', '')}</code>"
+
+
+def fenced(lines: Sequence[str], kind: str = "") -> list[str]:
+    """Lines as they are, in a fence that none of them can close."""
+    longest = max((len(m[0]) for line in lines for m in re.finditer("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence + kind, *lines, fence]
+
+
+def _document(data: Mapping[str, Any]) -> Iterator[str]:
+    old, new = data["from"], data["base"]
+    yield f"## {text(old['label'])} → {text(new['label'])}"
+    yield ""
+    yield "| | before | after |"
+    yield "|---|---|---|"
+    yield f"| base | {text(old['label'])} | {text(new['label'])} |"
+    if old["upstream"] or new["upstream"]:
+        yield f"| upstream | {_maybe(old['upstream'])} | {_maybe(new['upstream'])} |"
+    yield f"| tree | {code(old['tree'][:12])} | {code(new['tree'][:12])} |"
+    yield ""
+    rows = [(row, "skipped" if row["name"] in data["skipped"] else row["status"]) for row in data["patches"]]
+    yield f"**{_counted([status for _, status in rows])}.** {_outcome(data)}"
+    yield ""
+    for note in data["notes"]:
+        yield f"> {text(note)}"
+        yield ""
+    if rows:
+        yield "| patch | status | reason |"
+        yield "|---|---|---|"
+        yield from (f"| {code(row['name'])} | {status} | {text(row['reason'])} |" for row, status in rows)
+        yield ""
+    looked = [row for row, status in rows if status == "adapted"]
+    if looked:
+        yield "### To be looked at"
+        yield ""
+        for row in looked:
+            yield from _adapted(row)
+    stuck = [row for row, status in rows if status == "conflict"]
+    if stuck:
+        yield "### In conflict"
+        yield ""
+        for row in stuck:
+            yield from _conflict(row, data)
+
+
+def _maybe(word: str) -> str:
+    return text(word) if word else "not known"
+
+
+def _counted(statuses: Sequence[str]) -> str:
+    return ", ".join(f"{n} {s}" for s in _ORDER if (n := statuses.count(s))) or "no patches"
+
+
+def _outcome(data: Mapping[str, Any]) -> str:
+    if data["dry_run"]:
+        return "Nothing was written: it was a trial."
+    if data["written"]:
+        return f"{plural(len(data['written']), 'file')} written; the series applies strictly."
+    if data["needs_acceptance"]:
+        return "Nothing was written: what is adapted has to be accepted."
+    return "Nothing was written."
+
+
+def _hows(row: Row) -> list[str]:
+    telling = [h for h in row["hunks"] if h["how"] not in PLAIN]
+    hunks = [(h["file"], f", hunk {h['hunk']}" if h["hunk"] else "", h["how"]) for h in telling]
+    return [f"- {code(file)}{number}: {text(how)}" for file, number, how in hunks]
+
+
+def _adapted(row: Row) -> Iterator[str]:
+    interdiff = row.get("interdiff", [])
+    yield f"<details><summary>{code(row['name'])}: {html(row['reason'])}</summary>"
+    yield ""
+    yield from _hows(row)
+    if interdiff:
+        yield from ["", "What changed of its lines (first column: `-` the old patch, `+` the new one):", ""]
+        yield from fenced(interdiff[:_LONGEST])
+        if len(interdiff) > _LONGEST:
+            yield f"… {plural(len(interdiff) - _LONGEST, 'more line')}"
+    yield from ["", "</details>", ""]
+
+
+def _conflict(row: Row, data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{code(row['name'])}: {text(row['reason'])}"
+    yield ""
+    hows = [h for h in _hows(row) if ": conflict: " in h] or _hows(row)
+    if hows:
+        yield from [*hows, ""]
+    if data.get("waits_for") == row["name"]:
+        yield f"To be resolved in {code(data['worktree'])}: {', '.join(map(code, data['files']))}. Then:"
+        yield ""
+    if "next" in row:
+        yield from [*fenced([row["next"]], "sh"), ""]

@@ -1,0 +1,267 @@
+"""What ``bump`` prints: next commands, counts, the summary for a pull request; and what it says of a base
+that is there already, or of an sdist's commit."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import shlex
+import tarfile
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from .conftest import HEADER, Diff, Ran, Sandbox
+from .test_bump import CODE, CONFLICT, Carry, carry, edit, git, stuck
+
+__all__ = ["carry", "stuck"]
+
+FULL = "210a6570ceda20c5d6439172c09ada08c3754cc9"
+
+
+def plain(run: Sandbox, text: str) -> str:
+    """A report without what differs from run to run: the folder, the upstream's commits."""
+    text = text.replace(str(run.root), "ROOT").replace(str(run.root).replace("_", "\\_"), "ROOT")
+    for tag in ("old", "new"):
+        text = text.replace(git(run.root / "upstream", "rev-parse", tag).strip(), tag.upper())
+    return text
+
+
+def test_a_conflict_says_what_to_run_next(stuck: Sandbox) -> None:
+    tried = stuck("bump", "new", "--dry-run")
+    assert "\n    next: opencoti-patches bump new\n" in tried.out
+    shown = stuck("bump", "new").out
+    assert "\n    next: opencoti-patches bump --continue\n" in shown
+    ways = [line.strip() for line in shown.splitlines()[-3:]]
+    assert ways == [
+        "opencoti-patches bump --continue",
+        "opencoti-patches bump --skip 0001-three.patch",
+        "opencoti-patches bump --abort",
+    ]
+    assert "1 renumbered, 1 conflict, 1 blocked. Nothing was written.\n" in shown
+    assert stuck(*shlex.split(ways[1])[1:]).code == 1
+    assert stuck(*shlex.split(ways[2])[1:]).code == 0
+
+
+def test_a_skipped_patch_is_not_counted_as_a_conflict(stuck: Sandbox) -> None:
+    stuck("bump", "new")
+    stuck("bump", "--skip", "1")
+    done = stuck("bump", "--skip", "2")
+    assert done.code == 0
+    assert done.out.startswith("0001-three.patch: skipped: the series leaves it out\n")
+    assert "1 renumbered, 2 skipped. Written: " in done.out
+    assert "conflict" not in done.out
+
+
+def test_what_waits_for_a_yes_says_how_to_give_it(carry: Carry, diff: Diff) -> None:
+    patch = diff("a.c", CODE, edit(CODE, ("    check(y);\n", "    log_it(2 * y);\n    check(y);\n")))
+    run = carry({"a.c": CODE}, {"a.c": CODE.replace("log_it(", "log_value(")}, {"0001-log.patch": patch})
+    last = run("bump", "new").out.splitlines()[-1]
+    assert last == "next: opencoti-patches bump new --accept-adapted"
+    done = run(*shlex.split(last.removeprefix("next: "))[1:])
+    assert done.code == 0
+    assert done.out.splitlines()[-1].startswith("upstream: ")
+
+
+def test_the_counts_are_words_of_one_and_of_many(carry: Carry, diff: Diff) -> None:
+    patch = diff("a.c", CODE, edit(CODE, ("x - 3", "x - 4")))
+    run = carry({"a.c": CODE}, {"a.c": "// new\n" + CODE}, {"0001-four.patch": patch})
+    row = run("bump", "new", "--dry-run", "--json").json["patches"][0]
+    assert row["hunks"][0]["how"] == "moved by +1 line"
+    assert "1 renumbered. 2 files would be written.\n" in run("bump", "new", "--dry-run").out
+    bare = carry_nothing(run)
+    assert "1 kept. 1 file would be written.\n" in bare("bump", "new", "--dry-run").out
+
+
+def carry_nothing(run: Sandbox) -> Sandbox:
+    """The same project with a patch that upstream's change does not touch."""
+    run.write(
+        "patches/0001-four.patch",
+        HEADER + "diff --git a/n.c b/n.c\nnew file mode 100644\n--- /dev/null\n+++ b/n.c\n@@ -0,0 +1 @@\n+x\n",
+    )
+    return run
+
+
+def test_no_line_is_longer_than_a_screen_but_for_what_is_pasted(stuck: Sandbox) -> None:
+    stuck("bump", "new")
+    for args in (("--status",), ("--abort",)):
+        for line in stuck("bump", *args).out.splitlines():
+            assert len(line) <= 80 or len(line.split()) == 1, line
+
+
+def test_a_base_that_is_there_already_is_one_line(carry: Carry, diff: Diff) -> None:
+    patch = diff("a.c", CODE, edit(CODE, ("x + 1", "x + 9")))
+    run = carry({"a.c": CODE}, {"a.c": CODE + "\n"}, {"0001-nine.patch": patch})
+    same = run("bump", "old")  # a name may mean another commit by now, so it is pinned
+    assert same.code == 0
+    rev = git(run.root / "upstream", "rev-parse", "old").strip()
+    assert rev in (run.root / "opencoti.toml").read_text()
+    before = run.files()
+    again = run("bump", "old", "-q")
+    assert (again.code, again.out.count("\n")) == (0, 1)
+    assert again.out.startswith("already on old")
+    os.rename(run.root / "upstream", run.root / "away")  # by its id nothing is asked
+    for value in (rev, rev[:10]):
+        ran = run("bump", value, "--json")
+        assert (ran.code, ran.json["answer"], ran.json["value"]) == (0, "already", value)
+    os.rename(run.root / "away", run.root / "upstream")
+    assert run.files() == before
+
+
+HEAD = """## ROOT/upstream old → ROOT/upstream NEW
+
+| | before | after |
+|---|---|---|
+| base | ROOT/upstream old | ROOT/upstream NEW |
+| upstream | not known | NEW (new) |
+| tree | <code>TREE-1</code> | <code>TREE-2</code> |
+"""
+
+
+def test_a_summary_for_a_pull_request(carry: Carry, diff: Diff) -> None:
+    old = {"a.c": CODE, "b.c": CODE, "c.c": "one\n"}
+    new = {"a.c": CONFLICT, "b.c": CODE.replace("log_it(", "log_value("), "c.c": "two\n"}
+    patches = {
+        "0001-three.patch": diff("a.c", CODE, edit(CODE, ("x * 2", "x * 3"))),
+        "0002-log.patch": diff("b.c", CODE, edit(CODE, ("    check(y);\n", "    log_it(2 * y);\n    check(y);\n"))),
+        "0003-new.patch": diff("n.c", "", "x\n"),
+        "0004-two.patch": diff("c.c", "one\n", "two\n"),
+    }
+    run = carry(old, new, patches)
+    ran = run("bump", "new", "--format", "markdown", "--dry-run")
+    assert ran.code == 1
+    head, _, rest = plain(run, ran.out).partition("\n**")
+    trees = re.findall(r"<code>([0-9a-f]{12})</code>", head)
+    assert head == HEAD.replace("TREE-1", trees[0]).replace("TREE-2", trees[1])
+    assert run("check", "--json", "--to", "3").json["base"]["tree"].startswith(trees[0])
+    assert "**" + rest == GOLDEN
+    assert run("bump", "new", "--format", "markdown", "--json").code == 2
+
+
+GOLDEN = """**1 kept, 1 adapted, 1 upstreamed, 1 conflict.** Nothing was written: it was a trial.
+
+| patch | status | reason |
+|---|---|---|
+| <code>0001-three.patch</code> | conflict | a.c, hunk 1: upstream edited the very words that it changes |
+| <code>0002-log.patch</code> | adapted | b.c, hunk 1: between lines that upstream edited; follows the renaming of log\\_it to log\\_value; its lines use log\\_it, which upstream took out of these files |
+| <code>0003-new.patch</code> | kept |  |
+| <code>0004-two.patch</code> | upstreamed | upstream has all of it |
+
+### To be looked at
+
+<details><summary><code>0002-log.patch</code>: b.c, hunk 1: between lines that upstream edited; follows the renaming of log&#95;it to log&#95;value; its lines use log&#95;it, which upstream took out of these files</summary>
+
+- <code>b.c</code>, hunk 1: between lines that upstream edited; follows the renaming of log\\_it to log\\_value
+
+What changed of its lines (first column: `-` the old patch, `+` the new one):
+
+```
+b.c
+  -+    log_it(2 * y);
+  ++    log_value(2 * y);
+```
+
+</details>
+
+### In conflict
+
+<code>0001-three.patch</code>: a.c, hunk 1: upstream edited the very words that it changes
+
+- <code>a.c</code>, hunk 1: conflict: upstream edited the very words that it changes
+
+```sh
+opencoti-patches bump new
+```
+"""
+
+
+def test_the_summary_takes_nothing_from_patches_for_markdown(carry: Carry, diff: Diff) -> None:
+    name = "0001-a|b`c`<img/src=x>&amp;_d_.patch"
+    path = "x|`y`<b>@all.c"
+    ours = edit(CODE, ("    check(y);\n", "    log_it(y); // ```` @all see #12 |a|b| </details>\n    check(y);\n"))
+    new = CODE.replace("log_it(", "log_value(")
+    patches = {name: diff(path, CODE, ours), "0002-three.patch": diff("a.c", CODE, edit(CODE, ("x * 2", "x * 3")))}
+    run = carry({path: CODE, "a.c": CODE}, {path: new, "a.c": CONFLICT}, patches)
+    document = run("bump", "new", "--dry-run", "--json").json
+    assert [row["status"] for row in document["patches"]] == ["adapted", "conflict"]
+    out = run("bump", "new", "--dry-run", "--format", "markdown").out
+    rows = [line for line in out.splitlines() if line.startswith("| ")]
+    assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows if "<code>0" in row] == [4, 4]
+    sentences: list[str] = []
+    fences: list[str] = []
+    fence = ""
+    for line in out.splitlines():
+        if not fence and (m := re.match("`{3,}", line)):
+            fence = m[0]
+        elif fence and line == fence:
+            fence = ""
+        else:
+            (fences if fence else sentences).append(line)
+    assert fence == ""
+    assert any("````" in line for line in fences) and any("</details>" in line for line in fences)
+    own = re.sub(r"</?(?:code|details|summary)>", "", "\n".join(sentences))
+    assert "<" not in own
+    assert "`" not in own.replace("`-` the old patch, `+` the new one", "").replace("\\`", "")
+    assert not re.search(r"[@#]\w", re.sub(r"&#\d+;", "", own).replace("@all.c", ""))
+
+
+Index = Callable[[Mapping[str, Mapping[str, str]]], Sandbox]
+
+
+@pytest.fixture
+def index(sandbox: Sandbox) -> Index:
+    """A project on version 1.0 of a package whose sdists lie in a folder that pip is told of."""
+
+    def make(versions: Mapping[str, Mapping[str, str]]) -> Sandbox:
+        (sandbox.root / "links").mkdir()
+        for version, files in versions.items():
+            with tarfile.open(sandbox.root / f"links/holds_it-{version}.tar.gz", "w:gz") as t:
+                for name, text in files.items():
+                    info = tarfile.TarInfo(f"holds_it-{version}/{name}")
+                    info.size = len(text.encode())
+                    t.addfile(info, io.BytesIO(text.encode()))
+        first = next(iter(versions))
+        sha = hashlib.sha256((sandbox.root / f"links/holds_it-{first}.tar.gz").read_bytes()).hexdigest()
+        sandbox.write(
+            "opencoti.toml",
+            f'schema = 1\nname = "small"\n\n[[base.source]]\nkind = "pypi-sdist"\npackage = "holds-it"\n'
+            f'version = "{first}"\nsha256 = "{sha}"\nsubdir = "vendor/up.cpp"\nupstream = "abcdef1 (b1)"  # ours\n\n[tree]\ndir = "tree"\n',
+        )
+        sandbox.write("patches/series", "")
+        return sandbox
+
+    return make
+
+
+def test_the_label_is_the_commit_that_the_sdist_names(index: Index) -> None:
+    log = "## [1.1]\n\n- feat: Update up.cpp to owner/up.cpp@210a6570c\n\n## [1.0]\n\n- first\n"
+    files = {"vendor/up.cpp/a.c": "x\n", "CHANGELOG.md": log}
+    head = {".git/modules/vendor/up.cpp/HEAD": f"{FULL}\n"}
+    run = index({"1.0": files, "1.1": files | head, "1.2": files, "1.1.post1": files})
+    links = str(run.root / "links")
+
+    def bump(*args: str) -> Ran:
+        return run("bump", *args, PIP_NO_INDEX="1", PIP_FIND_LINKS=links)
+
+    assert bump("1.0", "--json").json["answer"] == "already"
+    assert not (run.root / ".opencoti/downloads").exists()
+    assert bump("1.0.0").out == "already on 1.0.0 (abcdef1 (b1)): nothing to do\n"
+    done = bump("1.1", "--json")
+    assert (done.code, done.json["base"]["upstream"], done.json["notes"]) == (0, FULL, [])
+    config = (run.root / "opencoti.toml").read_text()
+    assert f'upstream = "{FULL}"  # ours\n\n[tree]\n' in config
+    gone = bump("1.2")
+    said = " ".join(gone.out.split())
+    assert (
+        f"note: the label upstream = '{FULL}' is taken out, and no other is known: CHANGELOG.md has no section for 1.2"
+        in said
+    )
+    config = (run.root / "opencoti.toml").read_text()
+    assert 'version = "1.2"' in config and "upstream" not in config
+    back = bump("1.1", "--json")
+    assert (back.code, back.json["notes"]) == (0, [])
+    config = (run.root / "opencoti.toml").read_text()
+    assert f'upstream = "{FULL}"\n' in config.partition("[tree]")[0]
+    assert run("check").code == 0
