@@ -40,6 +40,7 @@ format: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/carry.py
 
 clean:
 	rm -rf $(VENV) .opencoti tree

@@ -1,7 +1,8 @@
 // Drives libllama for benchmarks/m2_cuda.py: decodes with a KV cache that is split by heads, beside one that is not.
 //
-//   m2_cuda decode MODEL [options]   for each fraction: a prompt, then single steps. The first fraction says which tokens
-//                                    follow (its greedy text), the others are given the same ones and are compared
+//   m2_cuda decode MODEL [options]   for each fraction: a prompt, then single steps with the same tokens. Logits, and the
+//                                    best token of each step, are compared with those of the first fraction
+//                                    --text T: T is the prompt, and the first fraction's greedy text follows
 //   m2_cuda leak   MODEL [options]   memory before and after many steps, and before and after many contexts
 //
 // options: --type f16|q8_0  --fracs 1,0.5,…  --depth N  --tokens N  --seqs N  --ctx N  --threads N  --ubatch N
@@ -36,6 +37,7 @@ struct options {
     int                threads = 1;
     int                ubatch  = 1024;
     bool               noise   = false;
+    std::string        text;
 };
 
 static std::string host_half; // the log's line about it
@@ -124,7 +126,17 @@ static void decode(llama_context * ctx, const std::vector<llama_token> & tokens,
     llama_batch_free(b);
 }
 
+static std::vector<llama_token> tokenize(const llama_model * model, const std::string & text) {
+    std::vector<llama_token> tokens(text.size() + 8);
+    tokens.resize(llama_tokenize(llama_model_get_vocab(model), text.c_str(), text.size(), tokens.data(), tokens.size(), true, false));
+    return tokens;
+}
+
 static void prompt(llama_context * ctx, int n_vocab, const options & o, bool control = false) {
+    if (!o.text.empty()) {
+        decode(ctx, tokenize(llama_get_model(ctx), o.text), 0, 1, 0);
+        return llama_synchronize(ctx);
+    }
     for (int s = 0; s < o.seqs; ++s) {
         for (int pos = 0; pos < o.depth; pos += 2048) {
             std::vector<llama_token> tokens;
@@ -137,10 +149,16 @@ static void prompt(llama_context * ctx, int n_vocab, const options & o, bool con
     llama_synchronize(ctx);
 }
 
+static llama_token best(const std::vector<float> & logits, size_t at, int n_vocab) {
+    const auto x = logits.begin() + at;
+    return std::max_element(x, x + n_vocab) - x;
+}
+
 struct result {
     std::vector<float> logits; // of each step and sequence
     std::vector<double> ms;
-    double init_ms, prompt_ms, device, host;
+    std::vector<uint8_t> state; // after the prompt, with --text
+    double init_ms, prompt_ms, device;
     std::string host_name;
 };
 
@@ -158,6 +176,10 @@ static result run(llama_model * model, const options & o, float frac, int ubatch
     prompt(ctx.get(), n_vocab, o, control);
     r.prompt_ms = now() - t;
     r.device    = device_mib() - dev0;
+    if (!o.text.empty()) {
+        r.state.resize(llama_state_seq_get_size(ctx.get(), 0));
+        llama_state_seq_get_data(ctx.get(), r.state.data(), r.state.size(), 0);
+    }
 
     std::vector<llama_token> next(o.seqs, 260);
     for (int i = 0; i < o.tokens; ++i) {
@@ -167,9 +189,9 @@ static result run(llama_model * model, const options & o, float frac, int ubatch
         r.ms.push_back(now() - t);
         const size_t at = r.logits.size();
         r.logits.insert(r.logits.end(), l, l + o.seqs*(size_t) n_vocab);
+        // a random model soon repeats itself, so it's given other tokens than its best ones
         for (int s = 0; s < o.seqs; ++s) {
-            const float * x = (lead ? *lead : r.logits).data() + at + s*(size_t) n_vocab;
-            next[s] = std::max_element(x, x + n_vocab) - x;
+            next[s] = o.text.empty() ? 260 + (i*89 + s*53 + i*i*7) % (n_vocab - 260) : best(lead ? *lead : r.logits, at, n_vocab);
         }
     }
     return r;
@@ -203,24 +225,31 @@ static void report(const options & o, const char * name, float frac, int n_vocab
         var += (x - mean)*(x - mean)/off.logits.size();
     }
     for (size_t at = 0; at < r.logits.size(); at += n_vocab) {
-        const float * x = off.logits.data() + at;
-        const float * y = r.logits.data() + at;
-        const auto best = std::max_element(x, x + n_vocab) - x;
-        const auto mine = std::max_element(y, y + n_vocab) - y;
-        words.insert(best);
-        if (best != mine) {
+        const llama_token want = best(off.logits, at, n_vocab);
+        const llama_token mine = best(r.logits,   at, n_vocab);
+        words.insert(want);
+        if (want != mine) {
             other++;
-            gap = std::max(gap, (double) x[best] - x[mine]);
+            gap = std::max(gap, (double) off.logits[at + want] - off.logits[at + mine]);
+        }
+    }
+    size_t bytes = 0, first = 0;
+    for (size_t i = std::min(r.state.size(), off.state.size()); i-- > 0;) {
+        if (r.state[i] != off.state[i]) {
+            bytes++;
+            first = i;
         }
     }
     const size_t warm = std::min<size_t>(4, r.ms.size() - 1);
     const std::vector<double> ms(r.ms.begin() + warm, r.ms.end());
     printf("{\"what\": \"decode\", \"name\": \"%s\", \"type\": \"%s\", \"frac\": %g, \"seqs\": %d, \"depth\": %d, \"cells\": %d, \"threads\": %d, "
             "\"ms\": %.4f, \"ms_min\": %.4f, \"ms_max\": %.4f, \"init_ms\": %.1f, \"prompt_ms\": %.1f, \"device_mib\": %.1f, \"host_name\": \"%s\", "
-            "\"texts\": %d, \"words\": %zu, \"other\": %d, \"gap\": %g, \"diff\": %g, \"spread\": %g, \"finite\": %s, \"digest\": \"%016llx\"}\n",
+            "\"texts\": %d, \"words\": %zu, \"other\": %d, \"gap\": %g, \"diff\": %g, \"spread\": %g, \"finite\": %s, \"digest\": \"%016llx\", "
+            "\"state\": %zu, \"state_other\": %zu, \"state_first\": %zu}\n",
             name, ggml_type_name(o.type), frac, o.seqs, o.depth, (o.depth + o.tokens/2 + 256)/256*256, o.threads,
             median(ms), *std::min_element(ms.begin(), ms.end()), *std::max_element(ms.begin(), ms.end()), r.init_ms, r.prompt_ms, r.device,
-            r.host_name.c_str(), o.tokens*o.seqs, words.size(), other, gap, diff, std::sqrt(var), finite ? "true" : "false", (unsigned long long) digest(r.logits));
+            r.host_name.c_str(), o.tokens*o.seqs, words.size(), other, gap, diff, std::sqrt(var), finite ? "true" : "false", (unsigned long long) digest(r.logits),
+            r.state.size(), bytes, first);
     fflush(stdout);
 }
 
@@ -310,6 +339,8 @@ int main(int argc, char ** argv) {
             for (std::string x; std::getline(list, x, ',');) {
                 o.fracs.push_back(std::stof(x));
             }
+        } else if (arg == "--text") {
+            o.text = value;
         } else if (arg == "--depth") {
             o.depth = std::stoi(value);
         } else if (arg == "--tokens") {
@@ -337,6 +368,9 @@ int main(int argc, char ** argv) {
     std::unique_ptr<llama_model, decltype(&llama_model_free)> model(llama_model_load_from_file(argv[2], mp), llama_model_free);
     if (!model) {
         die("no model");
+    }
+    if (!o.text.empty()) {
+        o.depth = tokenize(model.get(), o.text).size();
     }
     if (std::string(argv[1]) == "leak") {
         cmd_leak(model.get(), o);

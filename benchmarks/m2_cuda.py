@@ -4,7 +4,8 @@
     m2_cuda.py pack FILE.tar.xz      where the project's store is: the patched tree, without what this build doesn't need
     m2_cuda.py run FILE.tar.xz       where the GPU is; asks no network. Builds once in --dir, then measures
         --dir DIR                    keeps source, build, models (default build/m2-cuda); a second run builds nothing
-        --only PART,…                of build, copy, main, deep, long, leak, memcheck, equal, bench
+        --only PART,…                of those that main() names
+        --trained GGUF               a trained model too: its greedy text, 64 tokens
         --json FILE                  every figure; each part adds to it as soon as it is there
         --cpu                        to try this script where there is no GPU
 
@@ -211,18 +212,31 @@ class Bench:
             half = len(both) // 2
             self.verdict(half > 0 and both[:half] == both[half:], f"{part} {kind}: 0033 and 0034 give the same bits")
 
+    def trained(self) -> None:
+        """The greedy text of a trained model."""
+        text = "Once upon a time, in a small village by the sea, there lived an old fisherman who"
+        for kind in HEAD_BYTES if self.args.trained else ():
+            flags = ["--type", kind, "--tokens", "64", "--ubatch", "32", "--noise", "--text", text]
+            self.compare(self.lines("0034", "m2_cuda", "decode", self.args.trained, *flags, part="trained"))
+
     def compare(self, rows: list[Row]) -> None:
-        """A split is as near to off as the arithmetic allows: --tolerance times the spread of the logits, and another
-        token comes first only where off has the two nearer to each other than twice the largest difference."""
+        """A split is as near to off as the arithmetic allows: --tolerance times the spread of the logits, or three times
+        what halving the micro-batch changes. Another token comes first only where off has the two nearer to each other
+        than twice the largest difference."""
+        noise = max((r["diff"] for r in rows if r["name"] == "noise"), default=0.0)
         for r in rows:
-            if r["name"] == "control":
+            if r["name"] == "control" and r["part"] != "trained":
                 seen = r["diff"] > self.args.tolerance * r["spread"]
                 self.verdict(seen, f"control: one token in 16 of the prompt is another, max |dlogit| {r['diff']:.2g}")
             if r["name"] != "split":
                 continue
-            near = r["finite"] and r["diff"] <= self.args.tolerance * r["spread"] and r["gap"] <= 2 * r["diff"]
-            text = f"{r['texts'] - r['other']} of {r['texts']} tokens ({r['words']} different) are off's"
+            allowed = max(self.args.tolerance * r["spread"], 3 * noise)
+            near = r["finite"] and r["diff"] <= allowed and r["gap"] <= 2 * r["diff"]
+            text = f"{r['texts'] - r['other']} of {r['texts']} best tokens ({r['words']} different) are off's"
             text += f", max |dlogit| {r['diff']:.2g} at a spread of {r['spread']:.2g}"
+            text += f", with half the micro-batch {noise:.2g}" if noise else ""
+            text += f", the others at most {r['gap']:.2g} behind" if r["other"] else ""
+            text += f", {r['state_other']} of {r['state']} bytes of the state" if r["state"] else ""
             self.verdict(near, f"{r['part']} {r['type']} {r['frac']:g}, {r['version']}: {text}")
 
     def leak(self) -> None:
@@ -275,7 +289,7 @@ class Bench:
             ["refuse", models],
         ]
         for test in tests[:2] if self.args.cpu else tests:
-            cmd = [self.bins["0034"] / "m2_test", "--quick", "--tolerance", "0.1", *test]
+            cmd = [self.bins["0034"] / "m2_test", "--quick", "--tolerance", "0.15", *test]
             done = subprocess.run([str(c) for c in cmd], stdout=subprocess.PIPE, text=True, check=False, cwd=self.dir)
             out = done.stdout.splitlines() or [""]
             self.verdict(done.returncode == 0, f"m2_test {test[0]}: {' | '.join(out[-2:])}")
@@ -299,7 +313,7 @@ class Bench:
             f"{'':34} {'ms a token':>10} {'MB a token':>10} {'GB/s of added':>13} {'of all':>6}  host half in, device MiB, init ms"
         )
         off = 0.0
-        for r in (r for r in self.rows if r["what"] == "decode"):
+        for r in (r for r in self.rows if r["what"] == "decode" and "layers" in r):
             off = r["ms"] if r["name"] == "off" else off
             host = round(KV_HEADS * (1 - r["frac"]))
             size = r["layers"] * r["cells"] * host * 2 * HEAD_BYTES[r["type"]] * r["seqs"] / 1e6
@@ -326,6 +340,7 @@ def main() -> int:
     ap.add_argument("source", type=Path)
     ap.add_argument("--dir", type=Path, default=ROOT / "build/m2-cuda")
     ap.add_argument("--only", type=lambda s: s.split(","), default=[])
+    ap.add_argument("--trained", type=Path)
     ap.add_argument("--json", type=Path)
     ap.add_argument("--jobs", type=int, default=os.cpu_count())
     ap.add_argument("--depth", type=int, default=23_029)
@@ -344,6 +359,7 @@ def main() -> int:
         "threads": lambda: b.decode("threads", 8, depth=d, tokens=24, threads=8),
         "deep": lambda: b.decode("deep", 32, depth=d, tokens=16),
         "long": lambda: b.decode("long", 8, depth=d * 14 // 10, tokens=24, seqs=2, ctx=32768),
+        "trained": b.trained,
         "leak": b.leak,
         "memcheck": b.memcheck if not args.cpu else lambda: None,
         "equal": b.equal,

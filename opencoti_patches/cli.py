@@ -143,7 +143,12 @@ def main() -> NoReturn:
 def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint: str) -> NoReturn:
     if as_json:
         error: dict[str, Any] = {"code": word, "message": message, "hint": hint}
-        click.echo(json.dumps({"schema": 1, "command": command, "ok": False, "error": error}))
+        try:
+            click.echo(json.dumps({"schema": 1, "command": command, "ok": False, "error": error}))
+            sys.stdout.flush()
+        except OSError:  # nobody can be told in this way any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            click.echo(f"error: {message}", err=True)
     else:
         for line in (f"error: {message}", f"hint: {hint}" if hint else ""):
             for row in _on_screen(line) if line else ():

@@ -117,6 +117,12 @@ class Answer:
 Cli = Callable[..., Answer]
 
 
+@pytest.fixture(autouse=True)
+def _own_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test works on the store of whoever runs it."""
+    monkeypatch.delenv("OPENCOTI_STORE", raising=False)
+
+
 @pytest.fixture
 def git(tmp_path: Path) -> Git:
     """A fresh repository to judge in."""

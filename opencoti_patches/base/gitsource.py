@@ -32,9 +32,7 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
     """
     remote = Remote(store.repo, store.root / "fetch.gitconfig")
     progress.update(f"fetching {printable(net.shown(source.url))} {source.rev}")
-    local = _local(source.url)
-    rev = remote.resolve(local, source.rev) if local else source.rev
-    commit = remote.fetch(str(local) if local else source.url, rev)
+    commit = _fetched(remote, source.url, source.rev)
     tree = _Flattening(source, remote, progress).flatten(commit, [source.url], source.subdir)
     if source.subdir:
         below = remote.subtree(tree, source.subdir)
@@ -49,7 +47,12 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
 
 def full_rev(url: str, rev: str, store: Store) -> CommitId:
     """The commit that a revision names, fetched. Errors: as ``make_tree``."""
-    remote = Remote(store.repo, store.root / "fetch.gitconfig")
+    return _fetched(Remote(store.repo, store.root / "fetch.gitconfig"), url, rev)
+
+
+def _fetched(remote: Remote, url: str, rev: str) -> CommitId:
+    if remote.has(rev):
+        return CommitId(rev)
     local = _local(url)
     return remote.fetch(str(local) if local else url, remote.resolve(local, rev) if local else rev)
 

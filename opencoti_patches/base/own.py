@@ -14,9 +14,11 @@ def guard_untracked(root: Path, project: Path) -> None:
     index = _index_above(project)
     if index is None or not root.exists():
         return
-    name = root.name.encode().lstrip(b".") + b"/"  # an index may leave out what a path shares with the one before
+    # an index may leave out what a path shares with the one before; a link or a submodule of that name ends there
+    name = root.name.encode().lstrip(b".")
     try:
-        if name not in index.read_bytes():
+        held = index.read_bytes()
+        if name + b"/" not in held and name + b"\0" not in held:
             return
     except OSError:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +44,8 @@ class Alignment:
         self.new = new
         self.regions = regions
         self.spaced: dict[int, int] = {}
+        self._paired: dict[int, dict[int, int]] = {}
+        self._begins = [r.old_lo for r in regions]
         self.exact: list[int | None] = [None] * (len(old) + 1)
         o = n = 0
         for r in [*regions, Region(old_lo=len(old), old_hi=len(old), new_lo=len(new), new_hi=len(new))]:
@@ -59,11 +62,13 @@ class Alignment:
         """White space aside, a diff may take any of several closing braces for the one that was there. One
         of the same bytes right before the next line that stayed is meant."""
         for i in range(len(self.old) - 2, -1, -1):
+            if self.exact[i] is not None:
+                continue
             text = squeezed(self.old[i])
             here, after = self._same(i), self._same(i + 1)
             if not text or len(text) > 2 or here is None or after is None or after <= here + 1:
                 continue
-            if self.exact[i] is None and self.new[after - 1] == self.old[i]:
+            if self.new[after - 1] == self.old[i]:
                 self._put(i, after - 1)
 
     def _same(self, line: int) -> int | None:
@@ -82,15 +87,26 @@ class Alignment:
     def edited(self) -> dict[int, int]:
         """Old lines that upstream changed in place, and what they are now."""
         found: dict[int, int] = dict(self.spaced)
-        for r in self.regions:
-            if r.old_hi > r.old_lo and r.new_hi > r.new_lo and max(r.old_hi - r.old_lo, r.new_hi - r.new_lo) <= _REGION:
-                found |= self._pairs(r)
+        for number in range(len(self.regions)):
+            found |= self._edited_in(number)
         return found
+
+    def _edited_in(self, number: int) -> dict[int, int]:
+        """Those of one region; found out once, for most regions nobody asks."""
+        if number not in self._paired:
+            r = self.regions[number]
+            there = r.old_hi > r.old_lo and r.new_hi > r.new_lo
+            small = max(r.old_hi - r.old_lo, r.new_hi - r.new_lo) <= _REGION
+            self._paired[number] = self._pairs(r) if there and small else {}
+        return self._paired[number]
 
     def now(self, line: int) -> int | None:
         """Where an old line is now, edited or not; None if it is gone."""
         at = self.exact[line]
-        return at if at is not None else self.edited.get(line)
+        if at is not None or line in self.spaced:
+            return at if at is not None else self.spaced[line]
+        number = bisect_right(self._begins, line) - 1
+        return self._edited_in(number).get(line) if number >= 0 else None
 
     def _pairs(self, r: Region) -> dict[int, int]:
         """Lines of a replaced region that go together, in order: those alike but for white space first,

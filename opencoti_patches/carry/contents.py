@@ -46,9 +46,8 @@ class Contents:
             return
         with fs.scratch(self._folder, "compare-") as folder:
             for side in (0, 1):
-                (folder / "ab"[side]).mkdir()
                 for number, pair in enumerate(texts):
-                    (folder / "ab"[side] / str(number)).write_bytes(pair[side])
+                    fs.write(folder / "ab"[side] / str(number), pair[side], sync=False)
             out = self._repo.diff_folders(folder / "a", folder / "b", folder)
         parts = _FILE.split(out)
         found = {int(n): text for n, text in zip(parts[1::2], parts[2::2], strict=True)}

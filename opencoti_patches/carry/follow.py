@@ -13,6 +13,7 @@ from opencoti_patches.carry.align import Alignment, tokens
 
 _WORD = re.compile(rb"[A-Za-z_]\w{2,}")
 _COUNTS = re.compile(rb"(?i)count|num|total|max|size|last")
+_DIRECTIVE = re.compile(rb"#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
 _NEAR = 12  # lines around a change whose indentation speaks for it
 _PROOFS = 2  # edited lines that must agree on a renaming
 
@@ -26,7 +27,8 @@ class Follower:
     def lines(self, added: Sequence[bytes], near: int) -> tuple[list[bytes], list[str]]:
         """Added lines as upstream would have them at old line ``near``, and in words what was followed."""
         lines, words = list(added), []
-        renamed = {w for line in lines for w in _WORD.findall(line) if w in self.renames}
+        words_here = {w for line in lines for w in _WORD.findall(line)}
+        renamed = {w for w in words_here if w in self.renames} if any(map(self._gone, words_here)) else set()
         if renamed:
             lines = [self._renamed(line) for line in lines]
             words += [f"follows the renaming of {w.decode()} to {self.renames[w].decode()}" for w in sorted(renamed)]
@@ -74,6 +76,14 @@ class Follower:
             if w not in left and len(to) == 1 and sum(to.values()) >= _PROOFS
         }
 
+    def _gone(self, word: bytes) -> bool:
+        """Whether the new file lacks a word: only then can it have been renamed."""
+        return word not in self._text or not re.search(rb"\b%s\b" % word, self._text)
+
+    @cached_property
+    def _text(self) -> bytes:
+        return b"".join(self.a.new)
+
     def _renamed(self, line: bytes) -> bytes:
         return _WORD.sub(lambda m: self.renames.get(m[0], m[0]), line)
 
@@ -114,7 +124,10 @@ def _shift(old: bytes, new: bytes) -> tuple[bytes, bytes]:
 
 
 def shifted(line: bytes, taken: bytes, put: bytes) -> bytes:
-    """A line with its indentation changed; a blank one, or one that lacks it, as it is."""
+    """A line with its indentation changed; a blank one, or one that lacks it, as it is, and so one for the
+    preprocessor that stands in the first column, whatever is around it."""
+    if _DIRECTIVE.match(line):
+        return line
     return put + line[len(taken) :] if line.strip() and line.startswith(taken) else line
 
 

@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, note
 from opencoti_patches.carry.compose import composed
-from opencoti_patches.carry.merged import first_marker
+from opencoti_patches.carry.merged import first_marker, markers
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.trial import judged
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress
+from opencoti_patches.plan.strict import check
 from opencoti_patches.series.header import with_note
 from opencoti_patches.series.order import entry_of
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.tree import trees
 from opencoti_patches.tree.worktree import WorkTree
+
+AS_BEFORE = "as before"  # ends the reason of a patch that the run has nothing to do with
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,12 +44,19 @@ def take(work: WorkTree) -> Snapshot:
             f"{work.folder} was not made by this project",
             "make a folder to edit in with 'opencoti-patches bootstrap --to PATCH DIR'",
         )
-    now, new = work.snapshot()
+    now, new = work.snapshot(also=at.also)
     return Snapshot(began=at.tree, now=now, new_files=tuple(new))
 
 
 def rewritten(
-    series: Series, name: PatchName, snapshot: Snapshot, base: TreeId, store: Store, *, project: str, tag: str
+    series: Series,
+    name: PatchName,
+    snapshot: Snapshot,
+    base: TreeId,
+    store: Store,
+    *,
+    project: str,
+    tag: str,
 ) -> Row:
     """Patch ``name`` as the difference between the tree before it and the snapshot.
 
@@ -61,7 +71,7 @@ def rewritten(
         raise Refused(
             "wrong-bootstrap",
             f"the folder is neither the tree before {name} nor the tree after it",
-            _make_again(previous),
+            _make_again(name if len(began) > 1 else previous),
         )
     if snapshot.now == before:
         raise Refused(
@@ -71,13 +81,19 @@ def rewritten(
         )
     _no_markers(before, snapshot.now, store)
     old = parse(entry.raw, entry.strip, entry.reverse)
+    if old.defects:  # what cannot be read of it is not kept beside what is written
+        entry = entry._replace(raw=old.header)
     raw = composed(entry, before, snapshot.now, store.repo)
     if raw == entry.raw:
         return Row(name=name, status="kept", reason="the folder is what the patch makes")
     new = parse(raw, entry.strip, entry.reverse)
     found = guards.compare(old, new)
-    adapted = not found.same or bool(found.lost) or _beside_lines(entry.raw, old) != _beside_lines(raw, new)
+    adapted = (
+        not found.same or bool(found.lost or old.defects) or _beside_lines(entry.raw, old) != _beside_lines(raw, new)
+    )
     reason = "the folder's edits" if adapted else "same content"
+    if adapted and snapshot.began == before and len(began) > 1 and not _shares(old, new):
+        reason += ", which replace all that the patch added"
     if not adapted and _numbers_only(entry, raw):
         return Row(
             name=name,
@@ -101,9 +117,9 @@ def _no_markers(before: TreeId, now: TreeId, store: Store) -> None:
     changed = store.repo.diff_trees(before, now)
     contents = store.repo.blobs(e[1] for sides in changed.values() for e in sides if e and e[0] != "160000")
     for path, (was, held) in changed.items():
-        if held and (line := first_marker(contents.get(held[1], b""))):
-            if was and first_marker(contents.get(was[1], b"")):
-                continue  # they belong there
+        before_, now_ = (contents.get(e[1], b"") if e else b"" for e in (was, held))
+        if markers(now_) > markers(before_):  # those that were there belong there
+            line = first_marker(now_)
             raise Refused(
                 "markers",
                 f"{printable(path)} line {line} still has a conflict marker",
@@ -121,17 +137,25 @@ def among(series: Series, row: Row, base: TreeId, store: Store, *, progress: Pro
         entry_of(series.dir, e.name, raw, strip=e.strip, reverse=e.reverse) if e.name == row.name else e
         for e in series.entries
     )
+    before = {v.name: v.applied for v in check(series, base, store, progress=progress).verdicts}
     plan = judged(series._replace(entries=entries), {row.name}, base, store, progress=progress)
     broken = {v.name: v.cause for v in plan.verdicts if not v.applied and v.name != row.name}
-    why = f"does not apply with {row.name} as it is now ({{}})"
-    return [
-        row
-        if e.name == row.name
-        else Row(name=e.name, status="conflict", reason=why.format(broken[e.name]), next="opencoti-patches regen")
-        if e.name in broken
-        else Row(name=e.name, status="kept")
-        for e in series.entries
-    ]
+
+    def other(name: PatchName) -> Row:
+        if name not in broken:
+            return Row(name=name, status="kept")
+        if not before[name]:
+            return Row(name=name, status="conflict", reason=f"does not apply ({broken[name]}), {AS_BEFORE}")
+        why = f"does not apply with {row.name} as it is now ({broken[name]})"
+        return Row(name=name, status="conflict", reason=why, next="opencoti-patches regen")
+
+    return [row if e.name == row.name else other(e.name) for e in series.entries]
+
+
+def _shares(old: Parsed, new: Parsed) -> bool:
+    """Whether any added line of the one, blank ones aside, is one of the other's."""
+    a, b = ({x for f in p.files for h in f.hunks for x in h.added if x.strip()} for p in (old, new))
+    return bool(a & b) or not a
 
 
 def _beside_lines(raw: bytes, parsed: Parsed) -> list[tuple[str | bytes, ...]]:

@@ -6,14 +6,14 @@ lines, and removals of blank lines that are gone already. A rung answers only wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from opencoti_patches.core.model import Hunk
 from opencoti_patches.plan.places import heading, occurrences, same_function
 
-Drift = Literal["context", "removed", "absent"]
+Drift = Literal["context", "removed", "absent", "ends"]
 _STEPS = 20_000  # of the search at one place, against pathological input
 
 
@@ -110,12 +110,15 @@ def _align(lines: Sequence[bytes], squeezed: Sequence[bytes], hunk: Hunk, at: in
 def _placed(lines: Sequence[bytes], hunk: Hunk, at: int, match: Sequence[int | None], how: str) -> Placed:
     """The replacement: context stays as the file has it, added lines come as the patch has them."""
     new: list[bytes] = []
+    ends = _ends([(lines[w], text) for w, text in zip(match, hunk.old, strict=True) if w is not None])
+    followed = 0
     old = iter(match)
     absent = drifted_context = drifted_removed = 0
     for line in hunk.lines:
         kind, text = line[:1], line[1:]
         if kind == b"+":
-            new.append(text)
+            new.append(ends(text))
+            followed += new[-1] != text
             continue
         where = next(old)
         if where is None:
@@ -125,7 +128,12 @@ def _placed(lines: Sequence[bytes], hunk: Hunk, at: int, match: Sequence[int | N
             new.append(lines[where])
         else:
             drifted_removed += lines[where] != text
-    drift: dict[Drift, int] = {"context": drifted_context, "removed": drifted_removed, "absent": absent}
+    drift: dict[Drift, int] = {
+        "context": drifted_context,
+        "removed": drifted_removed,
+        "absent": absent,
+        "ends": followed,
+    }
     words = drift_words(drift)
     there = [m for m in match if m is not None]
     begin = there[0] if there else at
@@ -140,11 +148,22 @@ def _placed(lines: Sequence[bytes], hunk: Hunk, at: int, match: Sequence[int | N
     )
 
 
+def _ends(pairs: Sequence[tuple[bytes, bytes]]) -> Callable[[bytes], bytes]:
+    """How added lines take the file's line ends, where all lines around them differ in these: else a patch that
+    lost its CR on the way would leave a file with both. ``pairs``: a line of the file, the same in the patch."""
+    if pairs and all(a.endswith(b"\r\n") and not b.endswith(b"\r\n") for a, b in pairs):
+        return lambda line: line if not line.endswith(b"\n") or line.endswith(b"\r\n") else line[:-1] + b"\r\n"
+    if pairs and all(b.endswith(b"\r\n") and not a.endswith(b"\r\n") for a, b in pairs):
+        return lambda line: line[:-2] + b"\n" if line.endswith(b"\r\n") else line
+    return lambda line: line
+
+
 def drift_words(drift: Mapping[Drift, int]) -> list[str]:
     """Drifted lines in words, a phrase a kind."""
     words: dict[Drift, str] = {
         "context": "{} context line{} changed in white space only",
         "removed": "{} removed line{} changed in white space only",
+        "ends": "{} added line{} with the line ends of the file",
         "absent": "{} removed white-space-only line{} absent from the current tree",
     }
     return [words[kind].format(n, "s" * (n > 1)) for kind in words if (n := drift.get(kind, 0))]

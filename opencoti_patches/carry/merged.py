@@ -1,28 +1,35 @@
-"""A patch that does not apply, laid into a folder as far as it goes: what fits is in, the rest stands
-between conflict markers at the likeliest place. What ``quilt push -f --merge`` is for."""
+"""A patch that does not apply, merged into the tree before it as far as it goes: what fits is in, a hunk that does
+not stands between conflict markers at the likeliest place, and what cannot be marked is said in a ``.rej`` file.
+What ``quilt push -f --merge`` is for.
+
+Everything is worked out on contents; nothing is written but objects.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from difflib import SequenceMatcher
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from difflib import Match, SequenceMatcher
 from typing import NamedTuple
 
 from opencoti_patches.carry import ladder
-from opencoti_patches.core.model import Entry, FilePatch, Hunk, printable
-from opencoti_patches.doors import fs
+from opencoti_patches.core.errors import Refused
+from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, encode, printable
 from opencoti_patches.plan.nearest import nearest
+from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import parse
+from opencoti_patches.series.repair import repaired
 
-MARKER = re.compile(rb"(?m)^(<{7} |>{7} |\|{7} )")
-_CONTEXT = 3  # lines of the tree beyond what a hunk expects in which its end is looked for
+_MARKER = re.compile(rb"(?m)^(?:<{7} |>{7} |\|{7} )")
+_MORE = 3  # lines of the tree beyond what a hunk expects in which its end is looked for
+Held = tuple[str, bytes]
+"""A file: mode and content."""
 
 
 class Left(NamedTuple):
-    """What of the patch wants a person: a hunk between markers (``line`` of the file, from 1), or, with hunk
-    and line 0, a file as a whole."""
+    """What of the patch wants a person: a hunk between markers at ``line`` (from 1), or, with line 0, a hunk or
+    (hunk 0) a whole file without any."""
 
     file: str
     hunk: int
@@ -30,124 +37,207 @@ class Left(NamedTuple):
     why: str
 
 
-def merge(folder: Path, entry: Entry) -> list[Left]:
-    """Change the files of ``folder``, which is the tree before the patch, by what the patch does to them.
-    Returns what is left to do; nothing, if every hunk found its one place.
+class Merged(NamedTuple):
+    """What the patch comes to: the files that change, None for those that go; what is left to do."""
 
-    Errors: CouldNot ``unsafe-path``, ``disk``.
+    files: Mapping[str, Held | None]
+    left: tuple[Left, ...]
+
+
+class _Spot(NamedTuple):
+    """Where a hunk goes, in lines of the file as it is: ``size`` of them from ``at`` on become ``new``."""
+
+    hunk: Hunk
+    at: int
+    size: int
+    new: Sequence[bytes]
+    why: str = ""  # of a conflict
+
+
+def merge(
+    entry: Entry, read: Callable[[str], IndexEntry | None], content: Callable[[str], bytes], renamed: Mapping[str, str]
+) -> Merged:
+    """Merge a patch. ``read`` gives what the tree before it has at a path, ``content`` the bytes of a blob, ``renamed``
+    where the lines of files are that are not there.
+
+    Errors: Refused ``does-not-apply`` for a patch file that is damaged: nobody knows what it does.
     """
+    raw, _ = repaired(entry.raw, entry.strip)
+    parsed = parse(raw, entry.strip, entry.reverse)
+    if parsed.defects:
+        what = parsed.defects[0]
+        raise Refused(
+            "does-not-apply",
+            f"{entry.name} is damaged at line {what.at_line} ({what.message}), so it cannot be merged",
+            "make its change by hand: bootstrap the tree before it, then 'opencoti-patches regen PATCH --from DIR'",
+        )
+    files: dict[str, Held | None] = {}
     left: list[Left] = []
-    for f in parse(entry.raw, entry.strip, entry.reverse).files:
-        left += _File(folder, f, entry.name).merge()
-    return left
+    parts: list[bytes] = []
+    for f in parsed.files:
+        now = renamed.get(printable(f.old or ""))
+        if now and f.operation == "modify":
+            left.append(
+                Left(now, 0, 0, f"{printable(f.old or '')} is not there; the change is here, where its lines are")
+            )
+            f = f._replace(old=now, new=now)
+        found = _File(f, entry.name, read, content).merge(files)
+        if any(not row.line for row in found) or now:
+            parts.append(raw[f.span[0] : f.span[1]])
+        left += found
+    if parts:
+        name = entry.name.rsplit("/", 1)[-1] + ".rej"
+        files[name] = ("100644", _rejects(entry.name, [row for row in left if not row.line], parts))
+    return Merged(files, tuple(left))
 
 
-class _File:
-    def __init__(self, folder: Path, f: FilePatch, label: str) -> None:
-        self.folder = folder
-        self.f = f
-        self.label = label.encode("utf-8", "surrogateescape")
-
-    def merge(self) -> list[Left]:
-        f = self.f
-        if f.binary or not f.path:
-            return [self._whole("a binary change is not merged")]
-        old = self._read(f.old) if f.old else None
-        if f.operation == "create":
-            return self._create()
-        if old is None:
-            return [self._whole(f"there is no file {printable(f.old or '')}")]
-        lines, left = lines_of(old), []
-        if f.operation == "delete":
-            if lines != [x for h in f.hunks for x in h.old]:
-                return [self._whole("the patch deletes it; it has other lines than the patch expects")]
-            fs.inside(self.folder, f.old or "").unlink()
-            return []
-        if f.new != f.old and self._read(f.new or "") is not None:
-            return [self._whole("the patch makes it of another file; it is there already")]
-        begin = shift = 0
-        for hunk in f.hunks:
-            placed = ladder.place(lines, hunk, begin, hunk.old_start - 1 + shift)
-            if isinstance(placed, ladder.NoPlace):
-                at, count = self._conflict(lines, hunk, begin)
-                left.append(Left(printable(f.path), hunk.number, at + 1, placed.why))
-                begin = at + count
-                continue
-            lines[placed.at : placed.at + placed.count] = placed.new
-            shift = placed.at - (hunk.old_start - 1) + len(placed.new) - placed.count
-            begin = placed.at + len(placed.new)
-        self._put(b"".join(lines))
-        return left
-
-    def _create(self) -> list[Left]:
-        made = b"".join(x for h in self.f.hunks for x in h.added)
-        there = self._read(self.f.new or "")
-        if there is None:
-            self._put(made)
-        elif there != made:
-            block, _ = self._block(lines_of(there), [], lines_of(made))
-            self._put(b"".join(block))
-            return [Left(printable(self.f.path), 0, 1, "the patch makes it; it is there already, with other lines")]
-        return []
-
-    def _conflict(self, lines: Lines, hunk: Hunk, begin: int) -> tuple[int, int]:
-        """Put a hunk between markers into ``lines``; where, from 0, and how many lines it takes there."""
-        first, last = _region(lines, hunk, begin)
-        block, trimmed = self._block(lines[first:last], hunk.old, hunk.new)
-        at = first + trimmed
-        lines[first:last] = block
-        return at, len(block) - trimmed
-
-    def _block(self, ours: Sequence[bytes], old: Sequence[bytes], new: Sequence[bytes]) -> tuple[list[bytes], int]:
-        """Both sides and what the patch expects, as diff3 writes them; lines at either end that all three
-        share stay outside. With it how many of these stand before the markers."""
-        head = _shared(ours, old, new)
-        tail = _shared(ours[head:][::-1], old[head:][::-1], new[head:][::-1])
-        parts = [[_ended(x) for x in side[head : len(side) - tail]] for side in (ours, old, new)]
-        marks = [b"<<<<<<< the tree", b"||||||| what the patch expects", b"======="]
-        block = [x for mark, part in zip(marks, parts, strict=True) for x in (mark + b"\n", *part)]
-        return [*ours[:head], *block, b">>>>>>> " + self.label + b"\n", *ours[len(ours) - tail :]], head
-
-    def _whole(self, why: str) -> Left:
-        return Left(printable(self.f.path or ", ".join(self.f.raw_paths)), 0, 0, why)
-
-    def _read(self, path: str) -> bytes | None:
-        file = fs.inside(self.folder, path)
-        return file.read_bytes() if file.is_file() and not file.is_symlink() else None
-
-    def _put(self, content: bytes) -> None:
-        f = self.f
-        mode = f.new_mode
-        if f.old and f.operation != "create":
-            was = fs.inside(self.folder, f.old)
-            mode = mode or ("100755" if was.stat().st_mode & 0o100 else "100644")
-            if f.operation != "copy":
-                was.unlink()
-        fs.inside(self.folder, f.new or "").unlink(missing_ok=True)
-        fs.put(self.folder, f.new or "", content, mode or "100644")
+def markers(content: bytes) -> int:
+    """How many conflict markers a file has."""
+    return len(_MARKER.findall(content))
 
 
 def first_marker(content: bytes) -> int:
     """The line, from 1, of the first conflict marker in a file; 0 if it has none."""
-    m = MARKER.search(content)
+    m = _MARKER.search(content)
     return content.count(b"\n", 0, m.start()) + 1 if m else 0
 
 
-def _region(lines: Lines, hunk: Hunk, begin: int) -> tuple[int, int]:
-    """The lines, from 0, that stand where the hunk was made: from the first to the last that are like its
-    own. Where none are, an empty region at the line that the hunk names."""
+def _rejects(name: str, rows: Sequence[Left], parts: Sequence[bytes]) -> bytes:
+    """A file that says what has no markers of its own. It has one itself, so that it is not forgotten."""
+    said = "".join(f"{r.file}{f', hunk {r.hunk}' if r.hunk else ''}: {r.why}\n" for r in rows)
+    head = f"<<<<<<< left of {name}: see to this, then delete the file\n{said}\n"
+    return encode(head) + b"".join(p if p.endswith(b"\n") else p + b"\n" for p in parts)
+
+
+class _File:
+    def __init__(
+        self,
+        f: FilePatch,
+        label: str,
+        read: Callable[[str], IndexEntry | None],
+        content: Callable[[str], bytes],
+    ) -> None:
+        self.f = f
+        self.label = encode(label)
+        self.read = read
+        self.content = content
+
+    def merge(self, files: dict[str, Held | None]) -> list[Left]:
+        """Put what becomes of the file into ``files``. The old content is always that of the tree."""
+        f = self.f
+        old, there = self.read(f.old) if f.old else None, self.read(f.new) if f.new else None
+        if f.binary or not f.path:
+            return [self._whole("a binary change is not merged")]
+        if any(m in ("120000", "160000") for m in (f.old_mode, f.new_mode, *(e[0] for e in (old, there) if e))):
+            return [self._whole("a symbolic link or a submodule is not merged")]
+        if f.operation == "create":
+            return self._create(there, files)
+        if old is None:
+            return [self._whole(f"there is no file {printable(f.old or '')}")]
+        lines = lines_of(self.content(old[1]))
+        if f.operation == "delete":
+            if lines != [x for h in f.hunks for x in h.old]:
+                return [self._whole("the patch deletes it; it has other lines than the patch expects")]
+            files[f.old or ""] = None
+            return []
+        if f.new != f.old and there is not None:
+            return [self._whole("the patch makes it of another file; it is there already")]
+        made, left = self._merged(lines)
+        files[f.new or ""] = (f.new_mode or old[0], made)
+        if f.operation == "rename":
+            files[f.old or ""] = None
+        return left
+
+    def _create(self, there: IndexEntry | None, files: dict[str, Held | None]) -> list[Left]:
+        made = b"".join(x for h in self.f.hunks for x in h.added)
+        path, mode = self.f.new or "", self.f.new_mode or "100644"
+        if there is None:
+            files[path] = (mode, made)
+            return []
+        have = self.content(there[1])
+        if have == made:
+            return []
+        _, _, block = self._block(lines_of(have), [], lines_of(made))
+        files[path] = (there[0], b"".join(block))
+        return [Left(printable(path), 0, 1, "the patch makes it; it is there already, with other lines")]
+
+    def _merged(self, lines: Lines) -> tuple[bytes, list[Left]]:
+        """Every hunk at its place in the file as it is: first those that have one, then the others between them."""
+        spots: list[_Spot | None] = []
+        refused: list[str] = []
+        left: list[Left] = []
+        begin = drift = 0
+        for hunk in self.f.hunks:
+            placed = ladder.place(lines, hunk, begin, hunk.old_start - 1 + drift)
+            if isinstance(placed, ladder.NoPlace):
+                spots.append(None)
+                refused.append(placed.why)
+                continue
+            refused.append("")
+            spots.append(_Spot(hunk, placed.at, placed.count, placed.new))
+            begin, drift = placed.at + placed.count, placed.at - (hunk.old_start - 1)
+            if not placed.function_kept and has_functions(self.f.path):
+                why = f"it is in at line {placed.at + 1} of the tree's file, in another function than it was made in"
+                left.append(Left(printable(self.f.path), hunk.number, 0, why))
+        whole = [spot or self._conflict(lines, spots, i, refused[i]) for i, spot in enumerate(spots)]
+        grown = 0
+        for spot in whole:
+            if spot.why:
+                left.append(Left(printable(self.f.path), spot.hunk.number, spot.at + grown + 1, spot.why))
+            lines[spot.at + grown : spot.at + grown + spot.size] = spot.new
+            grown += len(spot.new) - spot.size
+        return b"".join(lines), sorted(left, key=lambda row: row.hunk)
+
+    def _conflict(self, lines: Lines, spots: list[_Spot | None], number: int, why: str) -> _Spot:
+        """A hunk between markers, at the likeliest place between its neighbours; it takes its place in ``spots``."""
+        hunk = self.f.hunks[number]
+        before = next((s for s in reversed(spots[:number]) if s), None)
+        behind = next((s for s in spots[number + 1 :] if s), None)
+        low = before.at + before.size if before else 0
+        high = behind.at if behind else len(lines)
+        drift = before.at - (before.hunk.old_start - 1) if before and not before.why else 0
+        first, last = _region(lines[low:high], hunk, hunk.old_start - 1 + drift - low)
+        ours = lines[low + first : low + last]
+        shared, count, block = self._block(ours, hunk.old, hunk.new)
+        spot = _Spot(hunk, low + first + shared, count, block, why)
+        spots[number] = spot
+        return spot
+
+    def _block(self, ours: Sequence[bytes], old: Sequence[bytes], new: Sequence[bytes]) -> tuple[int, int, list[bytes]]:
+        """Both sides and what the patch expects, as diff3 writes them, in place of ``count`` lines of ours from
+        ``shared`` on: lines at either end that all three share stay outside. (shared, count, block)."""
+        head = _shared(ours, old, new)
+        tail = _shared(*(side[head:][::-1] for side in (ours, old, new)))
+        parts = [[_ended(x) for x in side[head : len(side) - tail]] for side in (ours, old, new)]
+        marks = [b"<<<<<<< the tree", b"||||||| what the patch expects", b"======="]
+        block = [x for mark, part in zip(marks, parts, strict=True) for x in (mark + b"\n", *part)]
+        return head, len(ours) - head - tail, [*block, b">>>>>>> " + self.label + b"\n"]
+
+    def _whole(self, why: str) -> Left:
+        return Left(printable(self.f.path or ", ".join(self.f.raw_paths)), 0, 0, why)
+
+
+def _region(lines: Lines, hunk: Hunk, expected: int) -> tuple[int, int]:
+    """The lines, from 0, that stand where the hunk was made: from the first to the last that are like its own. Of the
+    place where most lines stand and the one that the hunk names, that which has more of them. Where none are, an
+    empty region at the line that the hunk names."""
     old = hunk.old
-    near = nearest(lines[begin:], hunk)
-    start = begin + max(near.line - 1, 0)
-    found = lines[start : start + len(old) + _CONTEXT]
-    blocks = [b for b in SequenceMatcher(None, old, found, autojunk=False).get_matching_blocks() if b.size]
-    if not near.line or not blocks:
-        at = min(max(hunk.old_start - 1, begin), len(lines))
-        return at, at
+    expected = min(max(expected, 0), len(lines))
+    near = nearest(lines, hunk._replace(old_start=expected + 1))
+    starts = dict.fromkeys([expected, *([near.line - 1] if near.line else [])])
+    best = max(starts, key=lambda s: (sum(b.size for b in _blocks(old, lines, s)), -abs(s - expected)))
+    blocks = _blocks(old, lines, best)
+    if not blocks:
+        return expected, expected
     # what the hunk expects before the first line that is there, and behind the last, may be there changed
-    first = max(start + blocks[0].b - blocks[0].a, begin)
-    last = min(start + blocks[-1].b + len(old) - blocks[-1].a, len(lines))
-    return first, last
+    first = max(best + blocks[0].b - blocks[0].a, 0)
+    last = min(best + blocks[-1].b + len(old) - blocks[-1].a, len(lines))
+    return first, max(first, last)
+
+
+def _blocks(old: Sequence[bytes], lines: Lines, start: int) -> list[Match]:
+    found = lines[start : start + len(old) + _MORE]
+    return [b for b in SequenceMatcher(None, old, found, autojunk=False).get_matching_blocks() if b.size]
 
 
 def _shared(*sides: Sequence[bytes]) -> int:

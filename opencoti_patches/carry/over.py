@@ -14,7 +14,7 @@ from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.carry.threeway import Brought
-from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, printable
+from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import Parsed
@@ -72,8 +72,7 @@ class _Carry:
         self.done: list[str] = []
         self.stuck: list[str] = []
         self.live = 0  # changes that upstream does not have
-        self.before: set[bytes] = set()  # names that the touched files had, and have
-        self.after: set[bytes] = set()
+        self.texts: list[tuple[bytes, bytes]] = []  # the touched files, before and now
 
     def run(self) -> Over:
         raw, parts, at = self.entry.raw, [self.parsed.header], len(self.parsed.header)
@@ -148,12 +147,15 @@ class _Carry:
         return _under_another_name(text, f.old or "", new_path)
 
     def _changed(self, f: FilePatch, old: Lines, now: bytes, path: str) -> bytes:
-        new = lines_of(now)
         before = b"".join(old)
+        if before == now and f.operation == "modify" and all(map(self._stands, f.hunks)):
+            self.texts.append((now, now))
+            self.live += 1
+            return self.entry.raw[f.span[0] : f.span[1]]
+        new = lines_of(now)
         alignment = Alignment(old, new, regions_of(self.sides.diff(before, now)) if before != now else [])
         self.live += f.operation in ("rename", "copy", "delete") or bool(f.new_mode and f.old_mode != f.new_mode)
-        self.before |= set(_NAME.findall(before))
-        self.after |= set(_NAME.findall(now))
+        self.texts.append((before, now))
         result = threeway.bring(f, alignment, Follower(alignment))
         for stuck in result.stuck:
             self.stuck.append(f"{path}, hunk {stuck.change.hunk}: {stuck.why}")
@@ -177,15 +179,27 @@ class _Carry:
         after = b"".join(threeway.applied(new, result.brought))
         return _indexed(head, now, after, gone=f.operation == "delete") + body
 
+    def _stands(self, hunk: Hunk) -> bool:
+        """Whether a hunk stood at the very line that the patch names."""
+        begin = hunk.span[0]
+        return self.entry.raw[begin : begin + 30].startswith((b"@@ -%d," % hunk.old_start, b"@@ -%d " % hunk.old_start))
+
     def _gone_names(self) -> None:
         """Names that added lines use, that the touched files had, and that upstream took out of them."""
         used = {
             w for f in self.parsed.files for h in f.hunks for x in h.added for w in _NAME.findall(x.split(b"//", 1)[0])
         }
-        gone = sorted((used & self.before) - self.after)
+        had = {w for w in used if any(map(_holds(w), (before for before, _ in self.texts)))}
+        gone = sorted(w for w in had if not any(map(_holds(w), (now for _, now in self.texts))))
         if gone:
             names = ", ".join(w.decode() for w in gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
             self.doubts.append(f"its lines use {names}, which upstream took out of these files")
+
+
+def _holds(word: bytes) -> Callable[[bytes], bool]:
+    """Whether a text holds a word."""
+    whole = re.compile(rb"\b%s\b" % word)
+    return lambda text: word in text and whole.search(text) is not None
 
 
 def _other_function(a: Alignment, b: Brought) -> str:

@@ -8,6 +8,7 @@ them, the change may follow, and then it is a doubt: somebody has to look.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -15,6 +16,8 @@ from itertools import pairwise
 from opencoti_patches.carry.align import Alignment, squeezed
 from opencoti_patches.carry.follow import Follower, counted
 from opencoti_patches.core.model import FilePatch, Hunk
+
+_ALIKE = 4  # bytes with which all items of a list begin, at least
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,6 +129,16 @@ def applied(new: Sequence[bytes], brought: Sequence[Brought]) -> list[bytes]:
     return [*lines, *new[at:]]
 
 
+def _in_order(lines: Sequence[bytes]) -> bool:
+    """Whether lines are items of one list, each behind the one before in its order: numbers in them count as
+    such, and all begin alike."""
+    items = [line.strip() for line in lines]
+    if len(items[0]) < _ALIKE or not all(x.startswith(items[0][:_ALIKE]) for x in items):
+        return False
+    keys = [[int(x) if x.isdigit() else x for x in re.split(rb"(\d+)", item)] for item in items]
+    return all(a < b for a, b in pairwise(keys))
+
+
 class _Place:
     def __init__(self, change: Change, alignment: Alignment, follower: Follower) -> None:
         self.c = change
@@ -228,17 +241,18 @@ class _Place:
         return self._beside(soft_before, soft_after)
 
     def _among(self, lo: int, hi: int, before: bool, after: bool) -> Brought:
-        """Upstream put lines at the very same place. Ours stay with the neighbour that is unchanged; with
-        the one that says something; else they go first, and somebody has to look."""
+        """Upstream put lines at the very same place. Ours stay with the neighbour that alone is unchanged, or go
+        where a sorted list wants them; else behind upstream's, as a patch does, and somebody has to look."""
         if before != after:
             at, which = (lo, "before") if before else (hi, "after")
             return self._brought(at, at, f"upstream edits beside it; stays with the unchanged line {which}", True)
-        tell_before, tell_after = self._telling(self.c.lo - 1), self._telling(self.c.lo)
-        if tell_after and not tell_before:
-            return self._brought(hi, hi, "upstream inserts at the same place; stays with the line behind", False)
-        return self._brought(
-            lo, lo, "upstream inserts at the same place; put before its lines", tell_before and tell_after
-        )
+        ours, theirs = self.c.added, self.a.new[lo:hi]
+        around = [self.a.old[i] if 0 <= i < len(self.a.old) else b"" for i in range(self.c.lo - 2, self.c.lo + 2)]
+        first, last = (_in_order([*around[:2], *two, *around[2:]]) for two in ((*ours, *theirs), (*theirs, *ours)))
+        if first != last:
+            at = lo if first else hi
+            return self._brought(at, at, "upstream inserts at the same place; the order of the list decides", True)
+        return self._brought(hi, hi, "upstream inserts at the same place; put behind its lines", False)
 
     def _beside(self, before: int | None, after: int | None) -> Brought | Stuck:
         """Only one neighbour is left."""

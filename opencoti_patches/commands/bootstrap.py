@@ -35,14 +35,19 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
 
     With DIR, check out the tree after PATCH there ("the post-0033 bootstrap"; without --to the bare base):
     a folder to edit in, for 'regen --from DIR' and 'new --from DIR'. With --merge the patch itself need not
-    apply: then DIR is the tree before it, with what fits of it, and conflict markers where a hunk does not.
+    apply: then DIR is the tree before it, with what fits of it, and conflict markers where a hunk does not. Says no
+    while something is left to do.
     """
     from opencoti_patches.base.bootstrap import ensure_base
     from opencoti_patches.base.store import Store
     from opencoti_patches.carry import merged
+    from opencoti_patches.carry.marks import tree_of
+    from opencoti_patches.plan.listing import Listing
     from opencoti_patches.report.merging import shown
+    from opencoti_patches.report.wrapping import wrapped
     from opencoti_patches.tree import trees
     from opencoti_patches.tree.folders import guard_folder
+    from opencoti_patches.tree.settled import settle
     from opencoti_patches.tree.worktree import At, WorkTree
 
     if to and not folder:
@@ -58,22 +63,33 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
         label = ", ".join(s.upstream or s.label for s in config.sources)
         text = [f"base: {label}, {store.repo.count(base)} files, tree {base}"]
         data: dict[str, object] = {"base": {"tree": base, "sources": [s.label for s in config.sources]}}
-        left: list[Left] = []
+        left: tuple[Left, ...] = ()
         if target is not None:
             series = order.load(config.patches, config.strip)
             name = order.find(series, to) if to else None
-            unfit = name if merge and name and not trees.applies(series, name, base, store, progress=progress) else None
+            found = trees.verdict_on(series, name, base, store, progress=progress) if merge and name else None
+            unfit = found if found and not found.applied else None
             if unfit:
-                name = trees.before(series, unfit)
+                name = trees.before(series, unfit.name)
             tree = trees.tree_after(series, name, base, store, progress=progress)
             progress.update("writing files")
-            moved = WorkTree(target, store).move(At(tree=tree, patch=name or ""), force=force)
+            work = WorkTree(target, store)
+            if unfit:
+                entry = next(e for e in series.entries if e.name == unfit.name)
+                held = Listing(store.repo.list_tree(tree))
+                renamed = {p.file: p.other for p in unfit.problems if p.other}
+                made = merged.merge(entry, held.get, lambda oid: store.repo.blobs([oid])[oid], renamed)
+                moved = work.move(At(tree=tree_of(tree, made.files, store.repo)), force=force)  # all or nothing
+                settle(work, At(tree=tree, patch=name or "", also=tuple(made.files)))
+            else:
+                made = None
+                moved = work.move(At(tree=tree, patch=name or ""), force=force)
             text += [f"saved your edits in {path}" for path in moved.saved]
             text.append(f"{folder}: the tree after {name}" if name else f"{folder}: the bare base")
             data |= {"dir": str(target), "to": name, "tree": tree, "saved": [str(p) for p in moved.saved]}
-            if unfit:
-                left = merged.merge(target, next(e for e in series.entries if e.name == unfit))
-                text[-1] += f", with {unfit} merged in"
-                text += shown(left, unfit, folder or "")
-                data["merged"] = {"patch": unfit, "left": [row._asdict() for row in left]}
+            if unfit and made:
+                left = made.left
+                text[-1:] = wrapped(f"{text[-1]}, with {unfit.name} merged in", 0, 2)
+                text += shown(left, unfit.name, folder or "")
+                data["merged"] = {"patch": unfit.name, "left": [row._asdict() for row in left]}
     run.answer(Report(command="bootstrap", ok=not left, data=data, text=tuple(text)), ctx)

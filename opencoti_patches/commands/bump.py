@@ -89,7 +89,7 @@ def command(
     store = project.store
     if status:
         session = sessions.must(store, "report")
-        run.answer(bumped.status(session, sessions.document(store, session), sessions.ways_on(session)), ctx)
+        run.answer(bumped.status(session, sessions.document(store, session)), ctx)
     if dry_run and not value:
         raise click.UsageError("--dry-run goes with REV-OR-VERSION")
     with store.writing("bump", project.config.patches):
@@ -97,7 +97,8 @@ def command(
         if abort:
             gone = sessions.must(store, "abort")
             sessions.close(store)
-            run.answer(bumped.aborted(gone.value), ctx)
+            kept = list(dict.fromkeys(r.patch for r in remember.own(store)))
+            run.answer(bumped.aborted(gone.value, kept), ctx)
         if forget is not None:
             lost = remember.forget(store, project.series, forget)
             written = [within(project.config, lost.file)] if lost.file else []

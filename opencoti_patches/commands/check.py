@@ -50,6 +50,7 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
             label=", ".join(s.label for s in project.config.sources),
             no_offset=no_offset,
             stale=stale,
+            other_base=claim is not None and claim.base != plan.base,
             unlisted=order.unlisted(project.series),
             stale_level="error" if locked else "warning",
             verbose=run.verbose,

@@ -66,6 +66,7 @@ def command(
     from opencoti_patches.carry.new import locked
     from opencoti_patches.doors import fs
     from opencoti_patches.report.imported import report
+    from opencoti_patches.series import again
     from opencoti_patches.series.importing import prepare
     from opencoti_patches.series.placing import stale_claims
 
@@ -78,18 +79,22 @@ def command(
     with store.writing("import", config.patches):
         series = order.load(config.patches, config.strip)
         behind = order.find(series, after) if after else None
-        imported = prepare(
-            _delivery(run, files, commits, repo, store),
-            series,
-            behind,
-            usual=config.strip,
-            strip=strip,
-            directory=under,
-            renumber=renumber,
-        )
+        entry = again.listed(run.directory / files[0], series) if len(files) == 1 and not commits else None
+        if entry is not None:
+            imported = again.again(entry, series, files[0], under)
+        else:
+            imported = prepare(
+                _delivery(run, files, commits, repo, store),
+                series,
+                behind,
+                usual=config.strip,
+                strip=strip,
+                directory=under,
+                renumber=renumber,
+            )
         base = base_if_ready(config, store)
-        folders = [s.into for s in config.sources]
-        plan, broken, hints = _judged(run, imported, series, base, store, folders) if base else (None, [], {})
+        folders, where = [s.into for s in config.sources], within(config, config.patches)
+        plan, broken, hints = _judged(run, imported, series, base, store, folders, where) if base else (None, [], {})
         if plan:
             imported = replace(imported, placement=locked(imported.placement, plan))
         if not dry_run:
@@ -136,7 +141,7 @@ def _commits(path: Path, wanted: str, store: Store) -> Delivery:
 
 
 def _judged(
-    run: Run, imported: Imported, series: Series, base: TreeId, store: Store, folders: list[str]
+    run: Run, imported: Imported, series: Series, base: TreeId, store: Store, folders: list[str], where: str
 ) -> tuple[Plan, list[Verdict], dict[PatchName, str]]:
     """What git says of the series with the patches in it, later ones that they break, and how to mend
     paths that fit nothing."""
@@ -154,6 +159,6 @@ def _judged(
     hints = {
         v.name: text
         for v in plan.verdicts
-        if v.name in new and not v.applied and (text := hint(new[v.name], placement.series, listing, folders))
+        if v.name in new and not v.applied and (text := hint(new[v.name], placement.series, listing, folders, where))
     }
     return plan, broken, hints

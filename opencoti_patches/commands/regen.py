@@ -25,7 +25,7 @@ from opencoti_patches.series import order
         """
 opencoti-patches regen
 opencoti-patches regen 0034 --note bug-250
-opencoti-patches bootstrap --to 0033 WORK   # edit WORK, then:
+opencoti-patches bootstrap --to 0034 WORK   # edit WORK, then:
 opencoti-patches regen 0034 --from WORK
 """
     )
@@ -74,7 +74,13 @@ def command(
         if folder:
             snapshot = from_folder.take(WorkTree(run.directory / folder, store))
             row = from_folder.rewritten(
-                project.series, wanted[0], snapshot, project.base, store, project=config.name, tag=tag
+                project.series,
+                wanted[0],
+                snapshot,
+                project.base,
+                store,
+                project=config.name,
+                tag=tag,
             )
             rows = from_folder.among(project.series, row, project.base, store, progress=progress)
         else:
@@ -90,7 +96,8 @@ def command(
             )
         if snapshot and not dry_run and not into:  # the folder's edits are the patch's now
             settle(WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0]))
-    shown = [r for r in rows if not wanted or r.name in wanted or (folder and r.status == "conflict")]
+    hurt = {r.name for r in rows if folder and r.status == "conflict" and not r.reason.endswith(from_folder.AS_BEFORE)}
+    shown = [r for r in rows if not wanted or r.name in wanted or r.name in hurt]
     run.answer(
         report(
             "regen",

@@ -172,7 +172,7 @@ def _source(raw: Mapping[str, Any], number: int, root: Path) -> Source:
         raise UsageError("missing-key", f"{FILE_NAME}: {where}: an archive source needs either 'path' or 'url'", "")
     for key in ("subdir", "into"):
         parts = PurePosixPath(values.get(key, ""))
-        if parts.is_absolute() or {"..", ".git"} & set(parts.parts):
+        if parts.is_absolute() or any(p == ".." or p.lower() == ".git" for p in parts.parts):
             raise UsageError("unsafe-path", f"{FILE_NAME}: {where}: {key} must be a plain path inside the tree", "")
         values[key] = "" if str(parts) == "." else str(parts)
     sha = values.get("sha256", "")

@@ -160,6 +160,7 @@ class Problem(NamedTuple):
     line: int = 0  # line of ``file`` in the tree, 0 if none
     at_line: int = 0  # line of the patch file, 0 if none
     diff: tuple[str, ...] = ()
+    other: str = ""  # another file, where the lines stand
 
 
 class Verdict(NamedTuple):

@@ -210,7 +210,7 @@ def lock(path: Path, command: str) -> Iterator[None]:
         except BlockingIOError:
             holder = os.read(fd, 400).decode("utf-8", "replace").strip() or "another run"
             raise CouldNot(
-                "locked", f"{holder} is at work on this project", "wait for it to end, then run this again"
+                "locked", f"{holder} is at work on this store", "wait for it to end, then run this again"
             ) from None
         try:
             os.ftruncate(fd, 0)

@@ -96,7 +96,9 @@ def stream(
                     start_new_session=True,
                 )
             except OSError as e:
-                raise CouldNot("no-tool", f"cannot run {argv[0]}: {e.strerror}", "install it, or put it on PATH") from None
+                raise CouldNot(
+                    "no-tool", f"cannot run {argv[0]}: {e.strerror}", "install it, or put it on PATH"
+                ) from None
             assert child.stdout is not None
             try:
                 for line in child.stdout:

@@ -172,9 +172,8 @@ class Explainer:
                 f"the file is at {printable(alike)}: its paths lack '{printable(alike.removesuffix(path))}'",
             )
         if alike:
-            return self._problem(
-                f, "renamed-file", f"{printable(path)} is not there; its lines stand in {printable(alike)}"
-            )
+            words = f"{printable(path)} is not there; its lines stand in {printable(alike)}"
+            return self._problem(f, "renamed-file", words)._replace(other=alike)
         if f.new and f.new != f.old:
             verb = "copies" if f.operation == "copy" else "renames"
             return self._problem(f, "missing-file", f"{printable(path)}, which it {verb}, is not in the tree")

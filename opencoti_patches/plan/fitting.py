@@ -11,10 +11,10 @@ from opencoti_patches.series.parse import parse
 _DEEPEST = 5  # strip levels that are tried
 
 
-def hint(entry: Entry, series: Series, listing: Listing, folders: Sequence[str]) -> str:
+def hint(entry: Entry, series: Series, listing: Listing, folders: Sequence[str], patches: str) -> str:
     """What to do about a patch whose files are not there; empty if its paths fit, or nothing makes them.
 
-    ``folders`` are where the sources of the base stand in the tree. Files that other patches create count
+    ``patches`` is the patches folder as people type it; ``folders`` are where the sources of the base stand in the tree. Files that other patches create count
     as there.
     """
     made = {
@@ -34,8 +34,10 @@ def hint(entry: Entry, series: Series, listing: Listing, folders: Sequence[str])
         if _fits(entry, strip, f"{folder}/" if folder else "", there):
             if not folder:
                 return f"its paths fit with -p{strip}: write '{entry.name} -p{strip}' into the series file"
-            option = f"--directory {folder}" + (f" --strip {strip}" if strip != entry.strip else "")
-            return f"its paths fit with {option}: take it out of the series and import it again with that"
+            if strip != entry.strip:
+                return f"its paths fit with -p{strip} under {folder}: write '{entry.name} -p{strip}' into the series file, then check again"
+            option = f"--directory {folder}"
+            return f"opencoti-patches import {option} {patches}/{entry.name}"
     return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
@@ -19,6 +20,7 @@ class Listing:
 
     def __init__(self, raw: bytes) -> None:
         self._rows = raw.split(b"\0")[:-1]  # "mode type id TAB path": parted when one is asked for
+        self._known: dict[str, IndexEntry | None] = {}
 
     @classmethod
     def of(cls, tree: TreeId, folder: Path) -> Listing:
@@ -26,7 +28,7 @@ class Listing:
         if tree == EMPTY_TREE:
             return cls(b"")
         try:
-            return cls((folder / tree).read_bytes())
+            return _read(folder / tree)
         except FileNotFoundError:
             raise CouldNot(
                 "store", f"the store does not list tree {tree[:12]}", "run 'opencoti-patches bootstrap'"
@@ -37,6 +39,11 @@ class Listing:
 
     def get(self, path: str) -> IndexEntry | None:
         """The mode and blob of a file; None if there is no such file."""
+        if path not in self._known:
+            self._known[path] = self._find(path)
+        return self._known[path]
+
+    def _find(self, path: str) -> IndexEntry | None:
         key = encode(path)
         at = bisect_left(self._rows, key, key=_path)
         if at == len(self._rows) or _path(self._rows[at]) != key:
@@ -62,6 +69,12 @@ class Listing:
         key = encode(base_name)
         found = (_path(row) for row in self._rows if row.endswith(key))
         return [decode(p) for p in found if p == key or p.endswith(b"/" + key)]
+
+
+@lru_cache(maxsize=4)
+def _read(file: Path) -> Listing:
+    """A listing that was written once and never changes: a bump asks for each of its two many times."""
+    return Listing(file.read_bytes())
 
 
 def _path(row: bytes) -> bytes:

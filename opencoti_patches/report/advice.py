@@ -6,9 +6,14 @@ import re
 
 from opencoti_patches.core.model import PatchName, Verdict
 
-_TAKE = "opencoti-patches regen {short} --from WORK"
-_MERGE = ("opencoti-patches bootstrap --to {short} --merge WORK", f"resolve the markers in WORK, and {_TAKE}")
-_AGAIN = ("opencoti-patches bootstrap {before}WORK", f"make its change in WORK, and {_TAKE}")
+_MERGE = (
+    "opencoti-patches bootstrap --to {short} --merge WORK",
+    "opencoti-patches regen {short} --from WORK  # once WORK is as it should be",
+)
+_AGAIN = (
+    "opencoti-patches bootstrap {before}WORK",
+    "opencoti-patches regen {short} --from WORK  # once its change is in WORK",
+)
 _REGEN = ("opencoti-patches regen {short}",)
 _NEXT: dict[str, tuple[str, ...]] = {
     "whitespace": _REGEN,
@@ -17,7 +22,10 @@ _NEXT: dict[str, tuple[str, ...]] = {
     "zero-context": _REGEN,
     "offset": _REGEN,
     "corrupt": _AGAIN,
-    "already-applied": ("opencoti-patches show {short}", "if the base has all of it, take its line out of the series"),
+    "already-applied": (
+        "opencoti-patches show {short}",
+        "if the tree before it has all of it, take its line out of the series",
+    ),
     "binary": ("make the patch again with 'git diff --binary'",),
     "unsafe-path": ("do not apply it; ask where it came from",),
     "empty": ("take its line out of the series",),
@@ -31,12 +39,13 @@ def short(name: str) -> str:
     return name.split("-", 1)[0] if "/" not in name and number_of(name) is not None else name
 
 
-def advice(verdict: Verdict, before: PatchName | None) -> tuple[str, ...]:
-    """The command to run next for a patch that is not clean, and what to do then, if there is more."""
+def advice(verdict: Verdict, before: PatchName | None, patches: str) -> tuple[str, ...]:
+    """The command to run next for a patch that is not clean, and what to do then, if there is more.
+    ``before`` is the patch before it, ``patches`` the patches folder as people type it."""
     if verdict.blocked_by:
         return (f"mend {verdict.blocked_by[0]} first, then check again",)
     if verdict.cause == "wrong-strip":
-        return _strip_advice(verdict)
+        return _strip_advice(verdict, patches)
     templates = _NEXT.get(verdict.cause or "", _MERGE)
     if verdict.without and templates in (_MERGE, _AGAIN):  # there is no tree before it
         return (f"mend {verdict.without[0]} first, then check again",)
@@ -44,14 +53,11 @@ def advice(verdict: Verdict, before: PatchName | None) -> tuple[str, ...]:
     return tuple(t.format(**names) for t in templates)
 
 
-def _strip_advice(verdict: Verdict) -> tuple[str, ...]:
+def _strip_advice(verdict: Verdict, patches: str) -> tuple[str, ...]:
     """The level that fits, or the folder that the paths lack, where the diagnosis found it."""
     words = " ".join(p.message for p in verdict.problems)
     if m := re.search(r"with (-p\d+) instead", words):
         return (f"write '{verdict.name} {m[1]}' in the series file",)
     if m := re.search(r"its paths lack '(.+?)/?'", words):
-        return (
-            "take its line out of the series",
-            f"opencoti-patches import --directory {m[1]} {verdict.name}",
-        )
+        return (f"opencoti-patches import --directory {m[1]} {patches}/{verdict.name}",)
     return (f"give the strip level in the series file: '{verdict.name} -pN'",)

@@ -68,8 +68,8 @@ def report(
         tail += wrapped(f"{name} waits for you in {printable(str(waits.folder))}:", 0)
         tail += [f"        {printable(f)}" for f in waits.files]
         tail.append("resolve it there, or go on without it, or give the bump up:")
-        tail += [f"    {c}" for c in (_GO_ON, f"opencoti-patches bump --skip {quote(waits.name)}", _GIVE_UP)]
-    elif refused:
+        tail += _ways(waits.name)
+    elif refused and not any(r.status == "conflict" and r.name not in skipped for r in rows):
         tail.append(f"next: {_GO_ON if session else again} --accept-adapted")
     more: dict[str, Any] = {
         "answer": "carried",
@@ -100,6 +100,12 @@ def report(
     )
 
 
+def _ways(waits_for: str) -> list[str]:
+    """What may come next, a line each that can be pasted."""
+    skip = [f"opencoti-patches bump --skip {quote(waits_for)}"] if waits_for else []
+    return [f"    {printable(c)}" for c in (_GO_ON, *skip, _GIVE_UP)]
+
+
 def command_line(value: str, source: int | None) -> str:
     """The command line that starts a bump, as it can be pasted; ``source`` from 1, where it was named."""
     return f"opencoti-patches bump {quote(value)}" + (f" --source {source}" if source else "")
@@ -121,8 +127,8 @@ def already(source: Source, value: str) -> Report:
     )
 
 
-def status(session: Session, document: dict[str, object], ways: str) -> Report:
-    """Where a bump stands. ``document`` is the session as ``--json`` tells it, ``ways`` what may come next."""
+def status(session: Session, document: dict[str, object]) -> Report:
+    """Where a bump stands. ``document`` is the session as ``--json`` tells it."""
     text = [f"a bump to {printable(session.value)} is under way"]
     if session.resolved:
         text += wrapped(f"resolved: {', '.join(map(printable, session.resolved))}", 0)
@@ -130,17 +136,18 @@ def status(session: Session, document: dict[str, object], ways: str) -> Report:
         text += wrapped(f"skipped: {', '.join(map(printable, session.skipped))}", 0)
     if session.waits_for:
         text += wrapped(f"waits for {printable(session.waits_for)}, in {document['worktree']}:", 0)
-        text += [f"    {printable(f)}" for f in session.files]
-    text += wrapped(f"next: {ways}", 0)
+        text += [f"        {printable(f)}" for f in session.files]
+    text += ["next, one of:", *_ways(session.waits_for)]
     return Report(command="bump", ok=True, data={"answer": "session", "session": document}, text=tuple(text))
 
 
-def aborted(value: str) -> Report:
-    """A bump was given up."""
-    text = f"the bump to {printable(value)} is given up; nothing was changed"
-    return Report(
-        command="bump", ok=True, data={"answer": "aborted", "aborted": printable(value)}, text=tuple(wrapped(text, 0))
-    )
+def aborted(value: str, kept: Sequence[str]) -> Report:
+    """A bump was given up; how the patches of ``kept`` were resolved waits in the store for the next one."""
+    text = wrapped(f"the bump to {printable(value)} is given up; nothing was changed", 0)
+    if kept:
+        text += wrapped(f"how these were resolved is kept for the next one: {', '.join(kept)}", 0)
+    data = {"answer": "aborted", "aborted": printable(value), "kept": list(kept)}
+    return Report(command="bump", ok=True, data=data, text=tuple(text))
 
 
 def forgotten(patch: str, count: int, written: Sequence[str]) -> Report:

@@ -20,7 +20,9 @@ from opencoti_patches.core.model import (
     printable,
 )
 from opencoti_patches.report.advice import advice
-from opencoti_patches.report.wrapping import WIDTH, plural, wrapped
+from opencoti_patches.report.wrapping import WIDTH, plural, steps, wrapped
+
+_STALE = 3  # differences from the lock that are spelled out
 
 
 def report(
@@ -32,11 +34,13 @@ def report(
     no_offset: bool = False,
     stale: Sequence[str] = (),
     unlisted: Sequence[str] = (),
+    other_base: bool = False,
     stale_level: Level = "warning",
     verbose: bool = False,
 ) -> Report:
     """The report on a plan. ``where`` is the patches folder relative to the project, ``stale`` what the
-    lock and the series disagree about, ``unlisted`` patch files that are not in the series."""
+    lock and the series disagree about, ``unlisted`` patch files that are not in the series, ``other_base`` whether
+    the lock is for another base."""
     ok = (
         plan.ok
         and not (no_offset and any(v.status == "offset" for v in plan.verdicts))
@@ -44,29 +48,31 @@ def report(
     )
     text: list[str] = []
     findings: list[Finding] = []
-    hints: dict[PatchName, tuple[str, ...]] = {}
     before: PatchName | None = None
+    hints: dict[PatchName, tuple[str, ...]] = {}
     for v in plan.verdicts:
         if v.status != "clean":
-            hints[v.name] = advice(v, before)
+            hints[v.name] = advice(v, before, str(where))
             findings += _findings(v, where, "; then ".join(hints[v.name]), no_offset)
         elif v.problems:
             findings += _findings(v, where, "", no_offset)
         if v.status != "clean" or v.problems or verbose:
             text += _block(v, hints.get(v.name, ()), verbose)
         before = v.name
-    relock = "opencoti-patches lock" if plan.ok else "once the series applies: opencoti-patches lock"
+    relock = "opencoti-patches lock" + ("" if plan.ok else "  # once the series applies")
     for line in stale:
-        findings.append(
-            Finding(
-                level=stale_level,
-                rule="stale-lock",
-                message=line,
-                path=str(where / "series.lock"),
-                hint=relock,
-            )
+        path = str(where / "series.lock")
+        findings.append(Finding(level=stale_level, rule="stale-lock", message=line, path=path, hint=relock))
+    if stale:
+        more = f"; {len(stale) - _STALE} more" if len(stale) > _STALE else ""
+        text += wrapped(f"{stale_level}: {'; '.join(stale[:_STALE])}{more}", 0, 2)
+        text += steps([relock])
+    if other_base and not plan.ok:
+        words = (
+            "note: the base is not the one that was locked. To carry the series to it, put the old one back into "
+            "opencoti.toml and run 'opencoti-patches bump': it knows both"
         )
-        text += wrapped(f"{stale_level}: {line}; next: {relock}", 0, 2)
+        text += wrapped(words, 0, 2)
     if unlisted:
         few = f"{plural(len(unlisted), 'patch file')} not in the series: {_few([*map(printable, unlisted)])}"
         text += wrapped(f"note: {few}", 0, 2)
@@ -123,6 +129,7 @@ def _row(v: Verdict, hint: Sequence[str]) -> dict[str, Any]:
 def _problem(p: Problem) -> dict[str, Any]:
     row: dict[str, Any] = {"cause": p.cause, "level": p.level, "message": p.message}
     extra = {"file": p.file, "hunk": p.hunk, "line": p.line, "patch_line": p.at_line, "diff": list(p.diff)}
+    extra["other"] = printable(p.other)
     return row | {k: value for k, value in extra.items() if value}
 
 
@@ -141,8 +148,7 @@ def _block(v: Verdict, hint: Sequence[str], verbose: bool) -> list[str]:
         lines += [f"      {row[: WIDTH - 6]}" for row in p.diff]
     if v.without and not v.applied:
         lines += wrapped(f"judged without {_few(v.without)}", 4, 2)
-    for word, line in zip(("next", "then"), hint, strict=False):
-        lines += wrapped(f"{word}: {line}", 4, 2)
+    lines += steps(hint)
     return lines
 
 

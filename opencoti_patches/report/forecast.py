@@ -25,13 +25,20 @@ def report(found: Forecast, value: str, *, verbose: bool = False) -> Report:
     broken = sum(p.not_applying is not None for p in found.patches)
     moved = len(found.patches) - stay - broken
     ends = sum(p.at_last not in ("clean", "offset") for p in found.patches)
-    counts = [f"{stay} stay clean", *([f"{moved} move"] if moved else []), *([f"{broken} break"] if broken else [])]
+    kinds = [(stay, "stay clean"), (moved, "move"), (broken, "break")]
+    counts = [_counted(n, *words.split(" ", 1)) for n, words in kinds if n] or ["none to judge"]
     text += wrapped(
         f"{plural(len(found.patches), 'patch')} over {plural(found.commits, 'commit')}, {found.looked_at} of which "
         f"touch the series: {', '.join(counts)}. "
-        + (f"At {value}, {ends} do not apply." if ends else f"At {value} the series applies.")
+        + (f"At {value}, {_counted(ends, 'do', 'not apply')}." if ends else f"At {value} the series applies.")
     )
     return Report(command="forecast", ok=found.ok, data=_data(found, value), text=tuple(text))
+
+
+def _counted(number: int, verb: str, rest: str = "") -> str:
+    """``1 breaks``, ``3 do not apply``."""
+    one = {"do": "does"}.get(verb, f"{verb}s")
+    return " ".join(filter(None, (str(number), one if number == 1 else verb, rest)))
 
 
 def _block(p: Outlook, verbose: bool) -> list[str]:

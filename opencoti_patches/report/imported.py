@@ -8,7 +8,7 @@ from typing import Any
 from opencoti_patches.core.model import PatchName, Plan, Report, Verdict, printable
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.listed import options_of
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import plural, steps, wrapped
 from opencoti_patches.series.importing import Imported, Incoming
 
 _MENDED = {
@@ -44,7 +44,7 @@ def report(
         v = verdicts.get(e.name)
         after = previous[e.name]
         fine = v is None or v.status == "clean"
-        hint = () if v is None or fine else (hints[e.name],) if e.name in hints else advice(v, after)
+        hint = () if v is None or fine else (hints[e.name],) if e.name in hints else advice(v, after, folder)
         rows.append(_row(incoming, e.strip, e.reverse, v, hint, e.name, after))
         options = options_of(e.strip, e.reverse, strip)
         text.append(" ".join(filter(None, (printable(e.name), options, f"from {printable(incoming.source)}"))))
@@ -52,8 +52,9 @@ def report(
             text += wrapped(printable(incoming.source) + _MENDED.get(note, f": {note}"), 4)
         if v is not None and (v.status != "clean" or verbose):
             text += wrapped(f"{v.status}{f': {v.cause}' if v.cause not in (None, v.status) else ''}", 4)
-        for word, line in zip(("next", "then"), hint, strict=False):
-            text += wrapped(f"{word}: {line}", 4)
+        if dry_run:  # only what another way of importing it would mend; the file is still where it came from
+            hint = tuple(h.replace(f"{folder}/{e.name}", incoming.source) for h in hint if e.name in hints)
+        text += steps(hint)
     text += [f"skipped: {line}" for line in imported.skipped]
     for old, new in imported.placement.renamed.items():
         text.append(f"renamed {printable(old)} to {printable(new)}")

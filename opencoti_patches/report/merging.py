@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 from opencoti_patches.carry.merged import Left
 from opencoti_patches.report.advice import short
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import steps, wrapped
 
 
 def shown(left: Sequence[Left], name: str, folder: str) -> list[str]:
@@ -16,5 +17,9 @@ def shown(left: Sequence[Left], name: str, folder: str) -> list[str]:
         where = f"{row.file}, hunk {row.hunk}: " if row.hunk else f"{row.file}: "
         markers = f"between markers at line {row.line}: " if row.line else ""
         lines += wrapped(where + markers + row.why, 4, 2)
-    what = f"edit {folder}, then " if left else ""
-    return [*lines, *wrapped(f"next: {what}opencoti-patches regen {short(name)} --from {folder}", 4, 2)]
+    if any(not row.line for row in left):
+        lines += wrapped(
+            f"what has no markers stands in {name.rsplit('/', 1)[-1]}.rej: delete it when that is done", 4, 2
+        )
+    when = f"  # once {folder} is as it should be" if left else ""
+    return [*lines, *steps([f"opencoti-patches regen {short(name)} --from {quote(folder)}{when}"])]

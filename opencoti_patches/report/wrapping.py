@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 WIDTH = 80
 
 
@@ -24,3 +26,12 @@ def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def steps(lines: Sequence[str], indent: int = 4) -> list[str]:
+    """What to run next and what then. A command stays in one line, however long: it is there to be pasted."""
+    rows: list[str] = []
+    for word, line in zip(("next", "then"), lines, strict=False):
+        text = f"{word}: {line}"
+        rows += [" " * indent + text] if line.startswith(("opencoti-patches ", "git ")) else wrapped(text, indent, 2)
+    return rows

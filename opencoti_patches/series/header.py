@@ -10,6 +10,7 @@ from email.header import decode_header, make_header
 
 _MAIL = re.compile(rb"(?:From [0-9a-f]{40} .*\n)?(?:[A-Za-z][A-Za-z-]*: .*\n)")
 _TAG = re.compile(r"^\s*(?:\[[^\]]*\b(?:PATCH|RFC)\b[^\]]*\]\s*)")
+_NOTE = re.compile(r".* note \(\d{4}-\d\d-\d\d[^)]*\): hunk regenerated via snapshot-diff ")
 _STAT = re.compile(r"\n---\n.*\Z", re.S)
 
 
@@ -31,6 +32,12 @@ def read_header(raw: bytes) -> Header:
         lines = [line for line in text.split("\n") if not line.startswith(("diff ", "Index: ", "====="))]
         while lines and not lines[0].strip():
             lines.pop(0)
+        notes = []  # of ours: where no text stood above them, they are no subject
+        while lines and _NOTE.match(lines[0]):
+            notes.append(lines.pop(0))
+        if notes and not (lines and lines[0].strip()):
+            return Header(subject="", body="\n".join([*notes, *lines]).strip(), fields={}, mail=False)
+        lines = [*lines[:1], *notes, *lines[1:]]
         subject = lines[0].strip() if lines else ""
         for word in ("Subject: ", "Description: "):
             subject = subject.removeprefix(word)
@@ -68,6 +75,8 @@ def with_note(raw: bytes, note: str) -> bytes:
     """The header with one more line: the second of plain text, the first of a mail's body. Every other
     byte stays; the newest note comes first."""
     line = note.encode("utf-8", "surrogateescape") + b"\n"
+    if line in raw:  # the same day, for the same reason
+        return raw
     if is_mail(raw):
         end = re.search(rb"\n\r?\n", raw)
         at = end.end() if end else len(raw)

@@ -128,26 +128,29 @@ def prepare(
     at = position(series, after)
     names = [e.name for e in series.entries]
     folders = Folders(names, at, renumber=renumber)
-    mended: list[Incoming] = []
+    incomings: list[Incoming] = []
     additions: list[Addition] = []
     for given in delivery.patches:
         fallback = usual if given.line is None else 1  # quilt's own
         level = given.strip if given.strip is not None else strip if strip is not None else fallback
         checked_strip(level, f"the strip level of {printable(given.source)}")
-        incoming = _mended(given, level, directory)
+        incoming = mended(given, level, directory)
         parsed = parse(incoming.raw, level, incoming.reverse)
         _refuse_unsafe(incoming, parsed)
         subject = what_and_why(parsed.header)[0]
         name = named(given.own, subject, folders, keep=given.keep and not names, exact=given.keep)
         entry = entry_of(series.dir, name, incoming.raw, strip=level, reverse=given.reverse)
-        mended.append(incoming)
+        incomings.append(incoming)
         additions.append(Addition(entry=entry, line=_line(given, name, level, usual), above=given.above))
     shifted = folders.shifted() if renumber else {}
     placement = placed(series, additions, after, below=delivery.below, renamed=shifted)
-    return Imported(incoming=tuple(mended), additions=tuple(additions), placement=placement, skipped=delivery.skipped)
+    return Imported(
+        incoming=tuple(incomings), additions=tuple(additions), placement=placement, skipped=delivery.skipped
+    )
 
 
-def _mended(given: Incoming, level: int, directory: str) -> Incoming:
+def mended(given: Incoming, level: int, directory: str) -> Incoming:
+    """What came, damage undone, its paths put under ``directory`` if one is given."""
     raw, notes = repaired(given.raw, level)
     if directory:
         raw = rooted(raw, directory, level)

@@ -8,6 +8,7 @@ and the verdict says so. Why not unidiff for this: see docs/design.md.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -42,8 +43,10 @@ class Parsed(NamedTuple):
     defects: tuple[Defect, ...]
 
 
+@lru_cache(maxsize=2048)
 def parse(raw: bytes, strip: int = 1, reverse: bool = False) -> Parsed:
-    """Read a patch. ``reverse`` swaps old and new, so that both always mean before and after."""
+    """Read a patch. ``reverse`` swaps old and new, so that both always mean before and after. What was read is
+    kept: a bump reads each patch in several steps that know nothing of each other."""
     parsed = _Reader(raw, strip).read()
     if not reverse:
         return parsed

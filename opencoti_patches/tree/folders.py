@@ -22,6 +22,10 @@ def guard_folder(folder: Path, config: Config, store: Store) -> Path:
     owned += [
         ("a folder of the base", Path(s.path, s.subdir).resolve()) for s in config.sources if s.kind == "directory"
     ]
+    if any(part.lower() == ".git" for part in full.parts):
+        raise UsageError(
+            "bad-folder", f"a tree cannot be written to {folder}: that is git's own", "name another folder"
+        )
     for what, own in owned:
         if full == own or own.is_relative_to(full) or (own != config.root and full.is_relative_to(own)):
             raise UsageError(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.errors import Refused
-from opencoti_patches.core.model import CommitId, Entry, PatchName, Plan, Series, TreeId
+from opencoti_patches.core.model import CommitId, Entry, PatchName, Plan, Series, TreeId, Verdict
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import runs_of
@@ -30,9 +30,11 @@ def tree_after(
     return applied(plan)
 
 
-def applies(series: Series, name: PatchName, base: TreeId, store: Store, *, progress: Progress | None = None) -> bool:
-    """Whether git takes patch ``name`` where it stands, whatever those before it do."""
-    return check(series.upto(name), base, store, progress=progress).verdicts[-1].applied
+def verdict_on(
+    series: Series, name: PatchName, base: TreeId, store: Store, *, progress: Progress | None = None
+) -> Verdict:
+    """The verdict on patch ``name`` where it stands."""
+    return check(series.upto(name), base, store, progress=progress).verdicts[-1]
 
 
 def applied(plan: Plan) -> TreeId:

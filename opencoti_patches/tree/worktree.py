@@ -30,11 +30,13 @@ _SHOWN = 5  # edited files named in a refusal
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class At:
-    """What a folder holds: a tree, and the patch after which it is that (empty: the base)."""
+    """What a folder holds: a tree, and the patch after which it is that (empty: the base). ``also``: files that
+    belong to what was put into it, though a .gitignore of the tree may ignore them."""
 
     tree: TreeId
     patch: str = ""
     commits: bool = False
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +68,7 @@ class WorkTree:
         doc = fs.read_json(self._state)
         if not isinstance(doc, dict) or not self.folder.is_dir() or not self.store.repo.has(doc["tree"]):
             return None
-        return At(tree=TreeId(doc["tree"]), patch=doc["patch"], commits=doc["commits"])
+        return At(tree=TreeId(doc["tree"]), patch=doc["patch"], commits=doc["commits"], also=tuple(doc.get("also", ())))
 
     def moving(self) -> bool:
         """Whether a move of it was killed half way."""
@@ -191,7 +193,9 @@ class WorkTree:
             raise Refused(
                 "local-edits",
                 f"{self.folder} {what}: {_few(edits)}",
-                "keep them with 'opencoti-patches new NAME --from DIR' or 'regen PATCH --from DIR', or use --force, which saves them as a patch first",
+                "keep them with 'opencoti-patches new NAME --from DIR' or 'regen PATCH --from DIR', or use --force, which saves them as a patch first"
+                if known
+                else "name a folder of its own, or use --force, which saves what differs as a patch first",
             )
         return True
 
@@ -324,7 +328,13 @@ class WorkTree:
 
     def note(self, at: At, moving: dict[str, Any] | None = None) -> None:
         """Write down what the folder is at; ``moving``: what a move is about to do, should it be killed."""
-        doc = {"dir": str(self.folder), "tree": at.tree, "patch": at.patch, "commits": at.commits}
+        doc = {
+            "dir": str(self.folder),
+            "tree": at.tree,
+            "patch": at.patch,
+            "commits": at.commits,
+            "also": list(at.also),
+        }
         fs.write(self._state, fs.json_bytes({**doc, "moving": moving} if moving else doc))
 
 

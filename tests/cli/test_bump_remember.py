@@ -118,11 +118,9 @@ def test_a_conflict_that_is_another_is_not_resolved(stuck: Sandbox, resolve: Res
 
 
 def test_an_abort_leaves_no_trace_but_what_was_resolved_is_not_lost(stuck: Sandbox, diff: Diff) -> None:
-    ours = edit(CODE, ("x - 3", "x - 4"))
     stuck.write("patches/0004-last.patch", diff("b.c", "one\ntwo\nthree\n", "one\nTWO\nthree\n"))
     stuck.write("patches/series", (stuck.root / "patches/series").read_text() + "0004-last.patch\n")
     upstream = stuck.root / "upstream"
-    assert ours != CODE
     for tag, text in (("new", "one\n2\nthree\n"), ("old", "one\ntwo\nthree\n")):
         git(upstream, "checkout", "-q", tag)
         (upstream / "b.c").write_text(text)
@@ -134,7 +132,8 @@ def test_an_abort_leaves_no_trace_but_what_was_resolved_is_not_lost(stuck: Sandb
     (work / "a.c").write_text(FIFTEEN)
     second = stuck("bump", "--continue", "--json")
     assert second.json["waits_for"] == "0004-last.patch"
-    assert stuck("bump", "--abort").code == 0
+    gone = stuck("bump", "--abort", "--json")
+    assert (gone.code, gone.json["kept"]) == (0, ["0001-three.patch"])
     assert {k: v for k, v in stuck.files().items() if not k.startswith("upstream/.git")} == {
         k: v for k, v in before.items() if not k.startswith("upstream/.git")
     }
@@ -184,6 +183,26 @@ def test_a_file_that_upstream_deleted_may_stay_deleted(carry: Carry, diff: Diff,
     assert other("apply").code == 0
     assert not (other.root / "tree/a.c").exists()
     assert "int c = 3;" in (other.root / "tree/b.c").read_text()
+
+
+def test_a_conflict_without_markers_is_not_remembered_and_that_is_said(
+    carry: Carry, diff: Diff, resolve: Resolve
+) -> None:
+    run = carry(
+        {"a.c": CODE, "b.c": "b\n"},
+        {"a.c": CODE + "int more;\n", "b.c": "b\n"},
+        {"0001-gone.patch": diff("a.c", CODE, "")},
+    )
+    early = resolve(run)
+    assert (early.code, early.json["error"]["code"]) == (1, "untouched")
+    (Path(run("bump", "--status", "--json").json["session"]["worktree"]) / "a.c").unlink()
+    done = run("bump", "--continue", "--json")
+    assert done.code == 0
+    (note,) = done.json["notes"]
+    assert (
+        note == "how 0001-gone.patch was resolved is not remembered: the conflict in a.c has no markers to know it by"
+    )
+    assert not (run.root / FILE).exists()
 
 
 def test_it_is_forgotten_on_demand(stuck: Sandbox, resolve: Resolve) -> None:

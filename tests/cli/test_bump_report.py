@@ -85,10 +85,28 @@ def carry_nothing(run: Sandbox) -> Sandbox:
 
 
 def test_no_line_is_longer_than_a_screen_but_for_what_is_pasted(stuck: Sandbox) -> None:
-    stuck("bump", "new")
-    for args in (("--status",), ("--abort",)):
+    long = "a_rather_long_name_of_a_thing_" * 3
+    patch = (stuck.root / "patches/0003-four.patch").read_text()
+    stuck.write(f"patches/0003-{long}.patch", patch.replace("x - 4;", f"x - 4; // {long * 2}"))
+    series = (stuck.root / "patches/series").read_text()
+    stuck.write("patches/series", series.replace("0003-four.patch", f"0003-{long}.patch"))
+    for args in (("new", "--dry-run"), ("new", "-v"), ("--status",), ("--skip", "1"), ("--abort",)):
         for line in stuck("bump", *args).out.splitlines():
-            assert len(line) <= 80 or len(line.split()) == 1, line
+            words = line.split()
+            assert len(line) <= 80 or len(words) == 1 or "opencoti-patches" in words, line
+    asked = stuck("bump", "new", "--dry-run").out
+    assert asked.splitlines()[0] == "0001-three.patch: conflict: a.c, hunk 1: upstream edited the very words that it"
+
+
+def test_regen_says_what_to_run_next_too(stuck: Sandbox) -> None:
+    config = (stuck.root / "opencoti.toml").read_text()
+    stuck.write("opencoti.toml", config.replace('rev = "old"', 'rev = "new"'))
+    ran = stuck("regen")
+    assert ran.code == 1
+    command = next(line.partition("next: ")[2] for line in ran.out.splitlines() if "    next: " in line)
+    assert stuck("regen", "2", "--json").json["patches"][0]["status"] == "blocked"
+    stuck(*shlex.split(command)[1:])
+    assert "<<<<<<< " in (stuck.root / "WORK/a.c").read_text()
 
 
 def test_a_base_that_is_there_already_is_one_line(carry: Carry, diff: Diff) -> None:
@@ -138,6 +156,9 @@ def test_a_summary_for_a_pull_request(carry: Carry, diff: Diff) -> None:
     assert run("check", "--json", "--to", "3").json["base"]["tree"].startswith(trees[0])
     assert "**" + rest == GOLDEN
     assert run("bump", "new", "--format", "markdown", "--json").code == 2
+    assert run("bump", "new").code == 1
+    given_up = run("bump", "--abort", "--format", "markdown").out
+    assert given_up == "```\nthe bump to new is given up; nothing was changed\n```\n"
 
 
 GOLDEN = """**1 kept, 1 adapted, 1 upstreamed, 1 conflict.** Nothing was written: it was a trial.

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from e2e.trees import numbered, set_base, text, write_project
 
+from opencoti_patches.series.header import read_header
+from opencoti_patches.series.parse import parse
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -52,7 +55,8 @@ def test_nobody_is_sent_to_lock_what_does_not_apply(cli: Cli, root: Path) -> Non
     assert cli("-C", root, "lock").code == 0
     set_base(root, {**ONE, "a": text(numbered(1, 40, n20="other"))})
     said = cli("-C", root, "check").out.replace("\n  ", " ")
-    assert "next: once the series applies: opencoti-patches lock" in said
+    assert "next: opencoti-patches lock  # once the series applies" in said
+    assert "put the old one back into opencoti.toml and run 'opencoti-patches bump'" in said
     assert "once the series applies, run 'opencoti-patches" in cli("-C", root, "status").out.replace("\n         ", " ")
     set_base(root, ONE)
     (root / "patches/0002-step.patch").write_text("x" + (root / "patches/0002-step.patch").read_text())
@@ -91,3 +95,47 @@ def test_status_says_that_the_tree_is_an_older_one(cli: Cli, root: Path) -> None
     )
     assert cli("-C", root, "apply").code == 0
     assert cli("-C", root, "status", "--json").json["tree"]["state"] == "after 0002-step.patch"
+
+
+def test_a_merge_in_the_series_is_called_one(cli: Cli, root: Path) -> None:
+    (root / "patches/series").write_text("<<<<<<< HEAD\n0001-step.patch\n=======\n0002-step.patch\n>>>>>>> other\n")
+    error = cli("-C", root, "check", "--json").json["error"]
+    assert error["message"] == "series line 1 is a conflict marker that a merge left"
+
+
+def test_many_differences_from_the_lock_are_one_line(cli: Cli, root: Path) -> None:
+    assert cli("-C", root, "lock").code == 0
+    for n in range(3, 8):
+        (root / f"patches/000{n}-x.patch").write_bytes((root / "patches/0001-step.patch").read_bytes())
+    with (root / "patches/series").open("a") as f:
+        f.write("".join(f"000{n}-x.patch\n" for n in range(3, 8)))
+    said = " ".join(cli("-C", root, "check").out.split())
+    assert said.count("is not in the lock") == 3
+    assert "0005-x.patch is not in the lock; 2 more next: opencoti-patches lock" in said
+    assert len(cli("-C", root, "check", "--json").json["stale"]) == 5
+
+
+def test_a_patch_without_a_word_is_called_by_its_name_after_regen_too(cli: Cli, git: Git, tmp_path: Path) -> None:
+    from e2e.trees import patch_between
+
+    write_project(tmp_path, git, [ONE, TWO])
+    (tmp_path / "patches/0001-step.patch").write_bytes(patch_between(git, ONE, TWO, header=b""))
+    set_base(tmp_path, {**ONE, "a": text(numbered(1, 40, n18="line  18"))})
+    assert cli("-C", tmp_path, "regen").code == 0
+    raw = (tmp_path / "patches/0001-step.patch").read_bytes()
+    assert b"hunk regenerated via" in raw
+    assert read_header(parse(raw).header).subject == ""
+
+
+def test_paths_of_a_patch_are_put_under_a_folder_in_place(cli: Cli, git: Git, tmp_path: Path) -> None:
+    deep = {f"x/{p}": f for p, f in ONE.items()}
+    write_project(tmp_path, git, [ONE, TWO])
+    set_base(tmp_path, deep)
+    (row,) = cli("-C", tmp_path, "check", "--json").json["patches"]
+    assert row["next"].startswith("opencoti-patches import --directory x ")
+    assert row["next"].endswith("/patches/0001-step.patch")
+    assert cli("-C", tmp_path, "import", tmp_path / "patches/0001-step.patch").code == 1
+    ran = cli("-C", tmp_path, "import", "--directory", "x", tmp_path / "patches/0001-step.patch", "--json")
+    assert (ran.code, ran.json["patches"][0]["status"]) == (0, "clean")
+    assert cli("-C", tmp_path, "check").code == 0
+    assert (tmp_path / "patches/series").read_text() == "0001-step.patch\n"

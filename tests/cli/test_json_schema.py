@@ -555,7 +555,7 @@ def test_a_bump_without_a_patch(ask: Ask, project: Project, upstream: Path) -> N
 def test_a_bump_that_is_given_up(ask: Ask, stuck: Path) -> None:
     ask("bump", "v2", "--json", code=1)
     document = ask("bump", "--json", "--abort", code=0)
-    assert document == {"schema": 1, "command": "bump", "ok": True, "answer": "aborted", "aborted": "v2"}
+    assert document == {"schema": 1, "command": "bump", "ok": True, "answer": "aborted", "aborted": "v2", "kept": []}
 
 
 def test_bump_of_a_folder(ask: Ask, project: Project) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,15 @@ def code(text: str) -> list[str]:
 
 
 def tool(*args: str | Path) -> str:
-    """Run the program on this repository; it must say yes."""
+    """Run the program on this repository; it must say yes. Another one at work on the store is waited for."""
     cmd = [sys.executable, "-m", "opencoti_patches", "-C", str(ROOT), *map(str, args)]
-    return subprocess.run(cmd, env=ENV, check=True, capture_output=True, text=True).stdout
+    for _ in range(300):
+        done = subprocess.run(cmd, env=ENV, check=False, capture_output=True, text=True)
+        if done.returncode != 3 or "is at work on this store" not in done.stderr:
+            break
+        time.sleep(1)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def git_apply(folder: Path, patch: Path, *options: str) -> subprocess.CompletedProcess[str]:

