@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from opencoti_patches.carry.align import Alignment, tokens
+from opencoti_patches.core.model import printable
 
 _WORD = re.compile(rb"[A-Za-z_]\w{2,}")
 _COUNTS = re.compile(rb"(?i)count|num|total|max|size|last")
@@ -32,6 +33,11 @@ class Follower:
         if renamed:
             lines = [self._renamed(line) for line in lines]
             words += [f"follows the renaming of {w.decode()} to {self.renames[w].decode()}" for w in sorted(renamed)]
+        for old, new in self._pieces(b"".join(lines)):
+            now = _replaced(b"".join(lines), old, new).splitlines(keepends=True)
+            if now != lines:
+                lines = now
+                words.append(f"follows the change of '{_shown(old)}' to '{_shown(new)}'")
         shift = self.indent(near)
         if shift is not None and any(line.strip() for line in lines):
             lines = [shifted(line, *shift) for line in lines]
@@ -76,6 +82,36 @@ class Follower:
             if w not in left and len(to) == 1 and sum(to.values()) >= _PROOFS
         }
 
+    def _pieces(self, text: bytes) -> list[tuple[bytes, bytes]]:
+        """Pieces of code in these lines that upstream put another way all over the file."""
+        return [(old, new) for old, new in self.pieces.items() if old in text and old not in self._text]
+
+    @cached_property
+    def pieces(self) -> dict[bytes, bytes]:
+        """What upstream's edits replaced, with the word or sign on both sides of it, and by what: an argument that
+        went or came, a call of another form. Only what has one successor, in two edited lines at least."""
+        votes: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
+        for i, j in self.a.edited.items():
+            olds, news = tokens(self.a.old[i]), tokens(self.a.new[j])
+            for tag, a, b, c, d in difflib.SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
+                if tag == "equal":
+                    continue
+                while min(a, c) > 0 and olds[a - 1].isspace():
+                    a, c = a - 1, c - 1
+                while b < len(olds) and d < len(news) and olds[b].isspace():
+                    b, d = b + 1, d + 1
+                if min(a, c) > 1 and olds[a - 1] == b"(":  # an argument is known by what it is given to
+                    a, c = a - 1, c - 1
+                if min(a, c) > 0:  # what begins a line has nothing before it to be known by
+                    old, new = b"".join(olds[a - 1 : b + 1]), b"".join(news[c - 1 : d + 1])
+                    if old.split() != new.split():
+                        votes[old][new] += 1
+        return {
+            old: to.most_common(1)[0][0]
+            for old, to in votes.items()
+            if len(to) == 1 and sum(to.values()) >= _PROOFS and re.search(rb"[A-Za-z]", old)
+        }
+
     def _gone(self, word: bytes) -> bool:
         """Whether the new file lacks a word: only then can it have been renamed."""
         return word not in self._text or not re.search(rb"\b%s\b" % word, self._text)
@@ -103,6 +139,17 @@ class Follower:
             return None
         shift = next(iter(found))
         return None if shift[0] == shift[1] else shift
+
+
+def _replaced(text: bytes, old: bytes, new: bytes) -> bytes:
+    """The text with a piece of code replaced, but not where it is a part of longer words."""
+    left = rb"(?<!\w)" if re.match(rb"\w", old) else b""
+    right = rb"(?!\w)" if re.search(rb"\w\Z", old) else b""
+    return re.sub(left + re.escape(old) + right, lambda _: new, text)
+
+
+def _shown(piece: bytes) -> str:
+    return printable(piece.decode("utf-8", "surrogateescape").strip())
 
 
 def _trailing(line: bytes) -> bool:

@@ -246,10 +246,9 @@ def fit(
         for e in r.edits:
             if e.conflict and here.has(e):
                 ways.setdefault((e.path, e.found), set()).add(e.put)
-    if two := next((path for (path, _), puts in ways.items() if len(puts) > 1), ""):
-        return f"{resolutions.FILE} resolves the conflict in {printable(two)} in two ways"
     for (path, found), puts in ways.items():
-        here.put(Edit(path, found, next(iter(puts))))
+        if len(puts) > 1 or not here.put(Edit(path, found, next(iter(puts)))):
+            return f"{resolutions.FILE} resolves the conflict in {printable(path)} in two ways"
     if here.conflicts():
         return None
     for e, to in {e: r.to for r in used for e in r.edits if not e.conflict}.items():
@@ -259,14 +258,17 @@ def fit(
 
 
 class _Merge:
-    """A merge as it is being resolved: lines by path, None for a file that is not there."""
+    """A merge, and the edits that resolve it: each has its place in the merge as it was, so that none of them
+    changes where another belongs."""
 
     def __init__(self, merge: Marked, name: PatchName, read: Callable[[str], Held]) -> None:
         self.name = name
         self.read = read
         self.held: dict[str, Held] = dict(merge.files)
-        self.lines: dict[str, list[str] | None] = {}
-        self.unmarked = any(not self._conflict_in(p) for p in merge.conflicts)
+        self.lines: dict[str, list[str] | None] = {}  # None: no text is there
+        self.edits: dict[str, list[tuple[int, int, tuple[str, ...]]]] = {}  # lines lo:hi give way to others
+        self.whole: dict[str, Held] = {}  # files that are made or deleted
+        self.unmarked = any(not any(_conflicts(self._at(p) or [])) for p in merge.conflicts)
 
     def _at(self, path: str) -> list[str] | None:
         if path not in self.lines:
@@ -274,13 +276,6 @@ class _Merge:
             self.held[path] = held
             self.lines[path] = None if held is None or held[0] not in _FILES else _texts(held[1], self.name)
         return self.lines[path]
-
-    def _conflict_in(self, path: str) -> bool:
-        return any(_conflicts(self._at(path) or []))
-
-    def conflicts(self) -> bool:
-        """Whether a conflict is left in it."""
-        return any(self._conflict_in(p) for p in list(self.held))
 
     def has(self, e: Edit) -> bool:
         """Whether the edit's lines stand here once; a file that it deletes has them and no others."""
@@ -290,27 +285,43 @@ class _Merge:
         return lines == list(e.found) if e.put is None else len(_places(lines, e.found)) == 1
 
     def put(self, e: Edit) -> bool:
-        """Make the edit, if it fits."""
+        """Take the edit, if it fits and no other has a part of its place."""
         lines = self._at(e.path)
+        if e.path in self.whole:
+            return False
         if e.found is None:
             if self.held[e.path] is not None:
                 return False
-            self.lines[e.path] = list(e.put or ())
-            self.held[e.path] = (e.mode, b"")
+            self.whole[e.path] = (e.mode, encode("".join(e.put or ())))
             return True
         if lines is None or not self.has(e):
             return False
+        taken = self.edits.setdefault(e.path, [])
         if e.put is None:
-            self.lines[e.path] = self.held[e.path] = None
-        else:
-            at = _places(lines, e.found)[0]
-            lines[at : at + len(e.found)] = e.put
+            self.whole[e.path] = None
+            return not taken
+        lo = _places(lines, e.found)[0]
+        hi = lo + len(e.found)
+        if any(lo < end and begin < hi for begin, end, _ in taken):
+            return False
+        taken.append((lo, hi, e.put))
         return True
 
+    def conflicts(self) -> bool:
+        """Whether a conflict is left."""
+        return any(any(_conflicts(self._resolved(p))) for p in list(self.held) if p not in self.whole)
+
+    def _resolved(self, path: str) -> list[str]:
+        lines = list(self._at(path) or [])
+        for lo, hi, put in sorted(self.edits.get(path, []), reverse=True):
+            lines[lo:hi] = put
+        return lines
+
     def files(self) -> dict[str, Held]:
-        """The files as they are now."""
-        found: dict[str, Held] = {}
-        for path, held in self.held.items():
-            lines = self.lines.get(path)
-            found[path] = held if held is None or lines is None else (held[0], encode("".join(lines)))
+        """The files as they are then."""
+        found = dict(self.held) | self.whole
+        for path, edits in self.edits.items():
+            held = self.held[path]
+            if edits and held is not None:
+                found[path] = (held[0], encode("".join(self._resolved(path))))
         return found

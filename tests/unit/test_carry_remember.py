@@ -56,6 +56,22 @@ def test_a_conflict_that_stands_there_twice_is_told_apart() -> None:
     assert fitted.files["f"] == ("100644", encode("".join(after)))
 
 
+def test_what_one_edit_puts_in_does_not_hide_the_place_of_another() -> None:
+    before = ["a\n", "a\n", "a\n", *CONFLICT]
+    after = ["both\n", "a\n", "a\n", "a\n", "a\n"]
+    edits = tuple(Edit("f", found, put) for found, put in remember._edits(before, after))
+    fitted = remember.fit([Resolution("p", "v", edits)], merge(before), NAME, lambda _: None)
+    assert isinstance(fitted, Fitted)
+    assert fitted.files["f"] == ("100644", encode("".join(after)))
+
+
+def test_two_that_share_a_part_of_a_place_are_two_ways() -> None:
+    wide = Resolution("p", "v", (Edit("f", ("a\n", *CONFLICT), ("a\n", "x\n")),))
+    known = (wide, Resolution("p", "w", (Edit("f", tuple(CONFLICT), ("x\n",)),)))
+    said = remember.fit(known, merge(["a\n", *CONFLICT]), NAME, lambda _: None)
+    assert said == "resolutions.jsonl resolves the conflict in f in two ways"
+
+
 def test_a_part_of_the_conflicts_is_not_enough() -> None:
     known = Resolution("p", "v", (Edit("f", tuple(CONFLICT), ("x\n",)),))
     other = [*CONFLICT[:1], "theirs too\n", *CONFLICT[2:]]

@@ -107,10 +107,37 @@ def test_lines_that_an_earlier_hunk_adds_do_not_shift_the_function_of_a_later_on
     old = "".join(
         f"int {n}(int a)\n{{\n    int {n}_1 = a;\n    int {n}_2 = a;\n    return {n}_1;\n}}\n\n" for n in names
     )
-    long = "".join(f"    more_{i}();\n" for i in range(12))
+    long = "".join(f"    more_{i}();\n" for i in range(16))
     ours = old.replace("    int one_2 = a;\n", long).replace("    int three_2 = a;\n", "    ours();\n")
     (f,) = parse(patch_of(old, ours), 1).files
     assert len(f.hunks) == 2
     now = "// a line of upstream's\n" + old
     offsets = {1: 1, 2: 1}
     assert confirm.doubts(f, f, offsets, lines_of(old.encode()), lines_of(now.encode()), contents.diff) == []
+
+
+CALLS = "".join(f"void f_{i}(void) {{\n    run(graph, {i});\n    wait(graph);\n}}\n\n" for i in range(4))
+
+
+def test_a_piece_that_upstream_put_another_way_all_over_is_followed(contents: Contents) -> None:
+    """An argument that came; the word itself is still there."""
+    ours = CALLS.replace("    run(graph, 2);\n", "    run(graph, 2);\n    ours(graph, 2);\n    run(graph, 22);\n")
+    new = CALLS.replace("run(graph,", "run(queue, graph,").replace("wait(graph)", "wait(queue, graph)")
+    found = carried(contents, CALLS, ours, new)
+    lines = [line for line in added(found) if line.startswith("+")]
+    assert lines == ["+    ours(graph, 2);", "+    run(queue, graph, 22);"]
+    assert "follows the change of" in found.doubts[0]
+
+
+def test_a_piece_that_upstream_left_somewhere_is_not(contents: Contents) -> None:
+    ours = CALLS.replace("    run(graph, 2);\n", "    run(graph, 2);\n    run(graph, 22);\n")
+    new = CALLS.replace("run(graph,", "run(queue, graph,").replace("run(queue, graph, 0)", "run(graph, 0)")
+    found = carried(contents, CALLS, ours, new)
+    assert [line for line in added(found) if line.startswith("+")] == ["+    run(graph, 22);"]
+
+
+def test_one_edit_alone_proves_nothing(contents: Contents) -> None:
+    old = "void f(void) {\n    run(graph, 1);\n    wait(all);\n}\n"
+    ours = old.replace("    wait(all);\n", "    run(graph, 2);\n    wait(all);\n")
+    found = carried(contents, old, ours, old.replace("run(graph, 1)", "run(queue, graph, 1)"))
+    assert [line for line in added(found) if line.startswith("+")] == ["+    run(graph, 2);"]

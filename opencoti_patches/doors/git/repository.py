@@ -178,7 +178,7 @@ class Repository:
 
     def has(self, oid: str) -> bool:
         """Whether the object is in the store."""
-        return self._listed[0] == oid or call(["cat-file", "-e", oid], env=self._env, cwd=self.path).code == 0
+        return call(["cat-file", "-e", oid], env=self._env, cwd=self.path).code == 0
 
     def lacking(self, oids: Iterable[str]) -> list[str]:
         """Those of the objects that are not in the store, one process for all."""

@@ -1,0 +1,330 @@
+"""What holds of every carry, on drawn upstreams: git itself, apart from the product, judges each result."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from conftest import Git, examples
+from hypothesis import assume, given, note
+from hypothesis import strategies as st
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry import guess
+from opencoti_patches.carry.bump import _Walk, bump
+from opencoti_patches.carry.model import Row
+from opencoti_patches.core.model import PatchName, Series, TreeId
+from opencoti_patches.series.order import entry_of, stamp_of
+from opencoti_patches.series.parse import parse
+
+NAME = PatchName("0001-ours.patch")
+PATH = "src/f.c"
+SURE = ("kept", "renumbered", "regenerated")
+_NUMBERS = re.compile(rb"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+Lines = list[str]
+
+
+class Ground(NamedTuple):
+    """A store to carry in, and a git that shares no code with it."""
+
+    folder: Path
+    store: Store
+    git: Git
+
+    def tree(self, lines: Lines) -> TreeId:
+        """A base that holds one file, in the store and where the judge works."""
+        text = "".join(lines).encode()
+        self.git.tree({PATH.encode(): ("100644", text)})
+        blob = self.store.repo.hash_blobs([text])[0]
+        tree = self.store.repo.tree_with(TreeId("4b825dc642cb6eb9a060e54bf8d69288fbee4904"), {PATH: ("100644", blob)})
+        (self.store.listings / tree).write_bytes(self.store.repo.list_tree(tree))
+        return tree
+
+    def carry(self, patch: bytes, old: Lines, new: Lines) -> Row:
+        """The one patch of a series carried from one base to another."""
+        path = self.folder / NAME
+        path.write_bytes(patch)
+        entry = entry_of(self.folder, NAME, patch, strip=1, reverse=False)
+        entry = entry._replace(path=path, stamp=stamp_of(path.stat()))
+        done = bump(
+            Series(dir=self.folder, entries=(entry,)), self.tree(old), self.tree(new), self.store, project="drawn"
+        )
+        note(f"{done.rows[0].status}: {done.rows[0].reason}")
+        return done.rows[0]
+
+    def applied(self, patch: bytes, lines: Lines) -> Lines:
+        """The file after a patch, which real git must take."""
+        path = self.folder / "judged.patch"
+        path.write_bytes(patch)
+        tree = self.tree(lines)
+        verdicts, after = self.git.judge(tree, [(path, 1, False)])
+        assert verdicts == [True]
+        return self.git("cat-file", "blob", f"{after}:{PATH}").decode().splitlines(keepends=True)
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    """One store for all examples."""
+    root = tmp_path_factory.mktemp("carry")
+    store = Store(root / "store").open()
+    for folder in (store.listings, store.scratch):
+        folder.mkdir()
+    yield Ground(root, store, Git(root / "judge.git"))
+
+
+def patch_of(old: Lines, new: Lines) -> bytes:
+    rows = difflib.unified_diff(old, new, f"a/{PATH}", f"b/{PATH}")
+    return f"Say what it does\n\ndiff --git a/{PATH} b/{PATH}\n{''.join(rows)}".encode()
+
+
+def changes(patch: bytes, sign: bytes) -> list[bytes]:
+    """The added or removed lines of a patch, in order."""
+    return [x[1:] for f in parse(patch, 1).files for h in f.hunks for x in h.lines if x[:1] == sign]
+
+
+def body(patch: bytes) -> list[tuple[int, int, tuple[bytes, ...]]]:
+    """All that a patch does and where: every hunk's places and lines."""
+    return [(h.old_start, h.new_start, h.lines) for f in parse(patch, 1).files for h in f.hunks]
+
+
+# -- what is drawn from --------------------------------------------------------------------------------------
+
+PLAIN = [f"    call_{i}(a, {i * 7});\n" for i in range(48)]
+BODY = ["    int x = a;\n", "    step(x);\n", "    x += 1;\n", "    log_it(x);\n", "    return x;\n"]
+
+
+def function(name: str, lines: Lines) -> Lines:
+    return [f"int {name}(int a)\n", "{\n", *lines, "}\n", "\n"]
+
+
+WORDS = ["    x = 1;\n", "    y = x;\n", "    call(x, y);\n", "    call(x);\n", "  call(x);\n", "\n", "    }\n", "}\n"]
+TEXT = st.lists(st.sampled_from([*WORDS, "int one(void)\n", "int two(void)\n"]), min_size=6, max_size=24)
+
+
+@st.composite
+def rewritten(draw: st.DrawFn, lines: Lines, most: int) -> Lines:
+    """The lines after some edits of any kind: out, in, another depth, another word, moved."""
+    found = list(lines)
+    for _ in range(draw(st.integers(1, most))):
+        at = draw(st.integers(0, len(found)))
+        kind = draw(st.sampled_from(["in", "in", "out", "depth", "word", "move"]))
+        if kind == "in":
+            found[at:at] = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))
+        elif kind == "out":
+            del found[at : at + draw(st.integers(1, 2))]
+        elif at < len(found) and kind == "depth":
+            found[at] = "    " + found[at]
+        elif at < len(found) and kind == "word":
+            found[at] = found[at].replace("x", "z")
+        elif kind == "move":
+            part = found[at : at + 2]
+            del found[at : at + 2]
+            to = draw(st.integers(0, len(found)))
+            found[to:to] = part
+    return found
+
+
+# -- one question or many ------------------------------------------------------------------------------------
+
+
+@st.composite
+def series(draw: st.DrawFn) -> tuple[list[bytes], Lines, Lines]:
+    """Some patches on one file, its old and its new state."""
+    old = draw(st.sampled_from([PLAIN[:20], [*function("one", BODY), *function("two", BODY)]]))
+    lines, patches = old, []
+    for number in range(draw(st.integers(2, 4))):
+        at = draw(st.integers(0, len(lines)))
+        after = [*lines[:at], f"    ours_{number}(x);\n", *lines[at + draw(st.integers(0, 1)) :]]
+        patches.append(patch_of(lines, after))
+        lines = after
+    return patches, old, draw(rewritten(old, 3))
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+@examples(15)
+@given(drawn=series())
+def test_git_asked_at_once_says_what_it_says_patch_by_patch(
+    ground: Ground, wrong: bool, drawn: tuple[list[bytes], Lines, Lines]
+) -> None:
+    """``wrong``: what is expected of git is mostly not what it does, so the question is put again."""
+    patches, old, new = drawn
+    assume(new)
+    entries = []
+    for number, patch in enumerate(patches, 1):
+        path = ground.folder / f"{number:04d}-ours.patch"
+        path.write_bytes(patch)
+        entry = entry_of(ground.folder, PatchName(path.name), patch, strip=1, reverse=False)
+        entries.append(entry._replace(path=path, stamp=stamp_of(path.stat())))
+    bases = ground.tree(old), ground.tree(new)
+
+    def carry() -> tuple[Row, ...]:
+        return bump(Series(dir=ground.folder, entries=tuple(entries)), *bases, ground.store, project="drawn").rows
+
+    with pytest.MonkeyPatch.context() as patched:
+        if wrong:
+            patched.setattr(guess, "landings", lambda parsed, now: ())
+        at_once = carry()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_Walk, "_guesses", lambda self, run: [])
+        one_by_one = carry()
+    assert [r.status for r in at_once] == [r.status for r in one_by_one]
+    assert at_once == one_by_one
+
+
+# -- an upstream edit elsewhere ------------------------------------------------------------------------------
+
+
+class Edit(NamedTuple):
+    """Lines ``at`` to ``at + gone`` give way to ``put``."""
+
+    at: int
+    gone: int
+    put: tuple[str, ...]
+
+
+def edited(lines: Lines, edits: Sequence[Edit]) -> Lines:
+    """The lines after edits, which do not meet, counted in the old ones."""
+    found = list(lines)
+    for e in sorted(edits, reverse=True):
+        found[e.at : e.at + e.gone] = e.put
+    return found
+
+
+@st.composite
+def apart(draw: st.DrawFn, near: int) -> tuple[list[Edit], list[Edit]]:
+    """Ours and upstream's edits of PLAIN, ``near`` unchanged lines between them at least."""
+    ours: list[Edit] = []
+    theirs: list[Edit] = []
+    at = draw(st.integers(0, 4))
+    for number in range(draw(st.integers(2, 5))):
+        gone = draw(st.integers(0, 2))
+        if at + gone + near >= len(PLAIN):
+            break
+        side, word = (ours, "ours") if draw(st.booleans()) else (theirs, "theirs")
+        count = draw(st.integers(0 if gone else 1, 3))
+        put = tuple(f"    {word}_{number}_{i}(b);\n" for i in range(count))
+        side.append(Edit(at, gone, put))
+        at += gone + near + draw(st.integers(0, 6))
+    assume(ours and theirs)
+    return ours, theirs
+
+
+@examples(20)
+@given(drawn=apart(near=4))
+def test_an_unrelated_edit_changes_line_numbers_alone(ground: Ground, drawn: tuple[list[Edit], list[Edit]]) -> None:
+    ours, theirs = drawn
+    patch = patch_of(PLAIN, edited(PLAIN, ours))
+    new = edited(PLAIN, theirs)
+    row = ground.carry(patch, PLAIN, new)
+    assert row.status in ("kept", "renumbered")
+    raw = patch if row.raw is None else row.raw
+    assert _NUMBERS.sub(b"@@", raw) == _NUMBERS.sub(b"@@", patch)
+    assert ground.applied(raw, new) == edited(PLAIN, [*ours, *theirs])
+
+
+# -- there and back ------------------------------------------------------------------------------------------
+
+
+@examples(20)
+@given(drawn=apart(near=1))
+def test_there_and_back_is_the_same_patch(ground: Ground, drawn: tuple[list[Edit], list[Edit]]) -> None:
+    """With one unchanged line between the two sides' edits: the context drifts, the place does not."""
+    ours, theirs = drawn
+    patch = patch_of(PLAIN, edited(PLAIN, ours))
+    new = edited(PLAIN, theirs)
+    there = ground.carry(patch, PLAIN, new)
+    assert there.status not in ("conflict", "blocked", "upstreamed")
+    raw = patch if there.raw is None else there.raw
+    assert ground.applied(raw, new) == edited(PLAIN, [*ours, *theirs])
+    back = ground.carry(raw, new, PLAIN)
+    assert back.status not in ("conflict", "blocked", "upstreamed")
+    assert body(raw if back.raw is None else back.raw) == body(patch)
+
+
+# -- nothing is lost -----------------------------------------------------------------------------------------
+
+
+@examples(40)
+@given(data=st.data())
+def test_no_added_line_is_ever_lost(ground: Ground, data: st.DataObject) -> None:
+    old = data.draw(TEXT, "old")
+    ours = data.draw(rewritten(old, 2), "ours")
+    new = data.draw(rewritten(old, 3), "new")
+    assume(old != ours and new)
+    patch = patch_of(old, ours)
+    row = ground.carry(patch, old, new)
+    if row.status in ("conflict", "upstreamed"):
+        if row.status == "upstreamed":  # then all that it adds stands there
+            there = Counter(x.encode() for x in new)
+            assert not Counter(changes(patch, b"+")) - there
+        return
+    raw = patch if row.raw is None else row.raw
+    after = ground.applied(raw, new)
+    had, added, removed = (Counter(changes(p, s)) for p, s in ((patch, b"+"), (raw, b"+"), (raw, b"-")))
+    assert Counter(x.encode() for x in after) == Counter(x.encode() for x in new) - removed + added
+    if row.status in SURE:
+        assert changes(raw, b"+") == changes(patch, b"+")
+        squeezed = [[b" ".join(x.split()) for x in changes(p, b"-") if x.strip()] for p in (raw, patch)]
+        assert squeezed[0] == squeezed[1]
+    for line in had - added:  # gone, or another now: then it is shown, or upstream has it
+        shown = any(said.strip().startswith("-+") for said in row.interdiff)
+        assert row.status == "adapted" and (shown or line.decode() in new)
+
+
+# -- the right function --------------------------------------------------------------------------------------
+
+
+def home_of(lines: Lines, mark: str) -> str:
+    """The function in which a line stands."""
+    at = next(i for i, line in enumerate(lines) if mark in line)
+    return next((m[1] for line in lines[at::-1] if (m := re.match(r"int (\w+)\(", line))), "")
+
+
+@st.composite
+def twins(draw: st.DrawFn) -> tuple[Lines, Lines, Lines]:
+    """A file of functions with the same body or nearly so, one of them changed by us; and upstream's, which
+    edits that one, and takes in, out and about others."""
+    names = ["alpha", "beta", "gamma"][: draw(st.integers(1, 3))]
+    target = draw(st.sampled_from(names))
+    bodies = {n: list(BODY) for n in names}
+    at = draw(st.integers(0, len(BODY)))
+    ours = {n: list(b) for n, b in bodies.items()}
+    if draw(st.booleans()) and at < len(BODY):
+        ours[target][at] = "    OURS(x);\n"
+    else:
+        ours[target].insert(at, "    OURS(x);\n")
+    theirs = {n: list(b) for n, b in bodies.items()}
+    for _ in range(draw(st.integers(0, 2))):
+        i = draw(st.integers(0, len(theirs[target]) - 1)) if theirs[target] else 0
+        kind = draw(st.sampled_from(["out", "word", "in"]))
+        if kind == "out":
+            del theirs[target][i : i + 1]
+        elif kind == "in":
+            theirs[target].insert(i, f"    theirs({i});\n")
+        elif theirs[target]:
+            theirs[target][i] = theirs[target][i].replace("x", "xx")
+    order = draw(st.permutations(names)) if draw(st.booleans()) else names
+    new = [(n, theirs[n]) for n in order]
+    for planted in draw(st.lists(st.sampled_from(["delta", "omega"]), unique=True, max_size=2)):
+        new.insert(draw(st.integers(0, len(new))), (planted, list(BODY)))
+    if draw(st.booleans()) and len(new) > 1:
+        new = [(n, b) for n, b in new if n != target]
+    made = (list(bodies.items()), list(ours.items()), new)
+    old, after, now = ([line for n, b in rows for line in function(n, b)] for rows in made)
+    return old, after, now
+
+
+@examples(60)
+@given(drawn=twins())
+def test_a_twin_never_takes_a_hunk_away_in_silence(ground: Ground, drawn: tuple[Lines, Lines, Lines]) -> None:
+    old, ours, new = drawn
+    row = ground.carry(patch_of(old, ours), old, new)
+    if row.status not in SURE:
+        return
+    after = ground.applied(patch_of(old, ours) if row.raw is None else row.raw, new)
+    assert home_of(after, "OURS") == home_of(ours, "OURS")
