@@ -177,7 +177,7 @@ def _entries(listing: bytes) -> list[tuple[str, IndexEntry]]:
 def _list(tree: TreeId, store: Store) -> None:
     if not _listed(tree, store):
         listing = store.repo.list_tree(tree)
-        fs.write(store.listings / tree, listing)
+        fs.write(store.listings / tree, listing, sync=False)
         _write(store, _name(f"listing of {tree}"), {"tree": tree, "sum": _sum(listing)})
 
 
@@ -208,9 +208,9 @@ def _write(store: Store, name: str, record: Mapping[str, str]) -> None:
     objects = _objects(store)
     if objects is None:
         objects = os.urandom(16).hex()
-        fs.write(_objects_file(store), objects.encode())
+        fs.write(_objects_file(store), objects.encode(), sync=False)
     path: Path = store.bases / name
-    fs.write(path, json.dumps({**record, "objects": objects}, indent=1).encode() + b"\n")
+    fs.write(path, json.dumps({**record, "objects": objects}, indent=1).encode() + b"\n", sync=False)
 
 
 def _objects(store: Store) -> str | None:

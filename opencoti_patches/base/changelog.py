@@ -41,7 +41,7 @@ def commit_of(source: Source, store: Store) -> Named:
     texts = archive.texts(store.downloads / source.sha256, source.label, {_FILE, head})
     log, recorded = (texts.get(path, b"").decode("utf-8", "replace") for path in (_FILE, head))
     found = read(log, source.version, name, recorded.strip()) if _FILE in texts else Named("", f"it has no {_FILE}")
-    fs.write(note, fs.json_bytes([source.subdir, *found]))
+    fs.write(note, fs.json_bytes([source.subdir, *found]), sync=False)
     return found
 
 

@@ -108,7 +108,7 @@ def _first_good(
             failure = failure or e
             continue
         if not source.sha256:
-            fs.write(_note(source, store), json.dumps(got).encode())
+            fs.write(_note(source, store), json.dumps(got).encode(), sync=False)
         return file, got
     assert failure is not None  # _links raises rather than give nothing
     raise failure

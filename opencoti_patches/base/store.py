@@ -65,7 +65,7 @@ class Store:
     def open(self) -> Store:
         """Make it usable: the folder, its own ignore entry, the repository."""
         if not (self.root / ".gitignore").exists():
-            fs.write(self.root / ".gitignore", b"*\n")
+            fs.write(self.root / ".gitignore", b"*\n", sync=False)
         with fs.disk_errors(f"make the store {self.root}"):
             self.repo.create()
         return self
@@ -96,7 +96,7 @@ class Store:
         known = fs.read_json(self._origins(sha256))
         origins = {str(o) for o in known} if isinstance(known, list) else set()
         if origin not in origins:
-            fs.write(self._origins(sha256), fs.json_bytes(sorted({*origins, origin})))
+            fs.write(self._origins(sha256), fs.json_bytes(sorted({*origins, origin})), sync=False)
 
     def _origins(self, sha256: str) -> Path:
         return self.downloads / f"{sha256}.from.json"

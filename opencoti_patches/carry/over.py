@@ -20,6 +20,7 @@ from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import Parsed
 
 _INDEX = re.compile(rb"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
+_LETTERS = {bytes([c]) for c in range(256) if bytes([c]).isalnum() or c == ord("_")}
 _NAME = re.compile(rb"\b(?=\w*_\w|\w*[a-z][A-Z])[A-Za-z_]\w{3,}\b")  # as a project names things
 
 
@@ -198,8 +199,17 @@ class _Carry:
 
 def _holds(word: bytes) -> Callable[[bytes], bool]:
     """Whether a text holds a word."""
-    whole = re.compile(rb"\b%s\b" % word)
-    return lambda text: word in text and whole.search(text) is not None
+
+    def holds(text: bytes) -> bool:
+        at = text.find(word)  # far cheaper than a pattern that begins with an assertion
+        while at >= 0:
+            end = at + len(word)
+            if text[max(at - 1, 0) : at] not in _LETTERS and text[end : end + 1] not in _LETTERS:
+                return True
+            at = text.find(word, at + 1)
+        return False
+
+    return holds
 
 
 def _other_function(a: Alignment, b: Brought) -> str:

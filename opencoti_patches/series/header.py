@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from email import message_from_bytes, policy
-from email.header import decode_header, make_header
 
 _MAIL = re.compile(rb"(?:From [0-9a-f]{40} .*\n)?(?:[A-Za-z][A-Za-z-]*: .*\n)")
 _TAG = re.compile(r"^\s*(?:\[[^\]]*\b(?:PATCH|RFC)\b[^\]]*\]\s*)")
@@ -42,6 +40,8 @@ def read_header(raw: bytes) -> Header:
         for word in ("Subject: ", "Description: "):
             subject = subject.removeprefix(word)
         return Header(subject=subject, body="\n".join(lines[1:]).strip(), fields={}, mail=False)
+    from email import message_from_bytes, policy  # a plain header, and a note put into any, need none of it
+
     start = raw.index(b"\n") + 1 if raw.startswith(b"From ") else 0
     mail = message_from_bytes(raw[start:], policy=policy.compat32)
     fields = {k: _decoded(str(v)) for k, v in mail.items()}
@@ -65,6 +65,8 @@ def is_mail(raw: bytes) -> bool:
 
 
 def _decoded(value: str) -> str:
+    from email.header import decode_header, make_header
+
     try:
         return str(make_header(decode_header(value)))
     except (ValueError, LookupError):

@@ -47,7 +47,7 @@ class Remote:
         self.repo = repo
         text = _including(_global_files()).encode()
         if not config.exists() or config.read_bytes() != text:
-            fs.write(config, text)
+            fs.write(config, text, sync=False)
         env = {k: v for k, v in os.environ.items() if k not in _NOT_OURS and k != "LANGUAGE"}
         env |= {"GIT_CONFIG_GLOBAL": str(config), "LC_ALL": "C"}
         env.setdefault("GIT_TERMINAL_PROMPT", "0")  # our own standard error may hide a question

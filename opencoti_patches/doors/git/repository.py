@@ -64,7 +64,7 @@ class Repository:
             "make the store's repository",
         )
         self._own_settings()
-        fs.write(self.path / "opencoti-ready", b"1\n")
+        fs.write(self.path / "opencoti-ready", b"1\n", sync=False)
 
     def _own_settings(self) -> None:
         """The repository's own attributes and configuration, and no others: a store may come from anywhere, and
@@ -73,7 +73,7 @@ class Repository:
             path = self.path / file
             if not path.is_file() or path.is_symlink() or path.read_bytes() != content:
                 path.unlink(missing_ok=True)
-                fs.write(path, content)
+                fs.write(path, content, sync=False)  # wrong after a power cut, it is written again
         if (self.path / "commondir").exists():  # it would name another place for them
             (self.path / "commondir").unlink()
 
