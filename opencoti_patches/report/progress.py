@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import threading
 import time
 import weakref
+from collections.abc import Callable
 
 _PATIENCE = 2.0  # seconds before the first word
 _TERMINAL_EVERY = 0.2
@@ -33,7 +35,7 @@ class Lines:
             if self._late is None:
                 self._late = threading.Timer(self._begun + _PATIENCE - now, _show_late, (weakref.ref(self),))
                 self._late.daemon = True
-                self._late.start()
+                _without_signals(self._late.start)
             return
         every = _TERMINAL_EVERY if self._terminal else _LOG_EVERY
         if now - self._last < every and what == self._what:
@@ -65,6 +67,16 @@ class Lines:
             self._late.cancel()
         if self._terminal and self._last:
             self._write("\r\x1b[K")
+
+
+def _without_signals(start: Callable[[], None]) -> None:
+    """Start a thread that takes no signal: one that it took would interrupt the main thread where that has put
+    interrupts off."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _show_late(lines: weakref.ref[Lines]) -> None:

@@ -187,7 +187,7 @@ class _Reader:
             elif not line.startswith((b"similarity index ", b"dissimilarity index ")):
                 break
             self.at += 1
-        if self._next(0).startswith(_HEADER) and not self._next(0).endswith(b"\n"):
+        if self._next(0).startswith((*_HEADER, *_DASHED)) and not self._next(0).endswith(b"\n"):
             self._defect("missing-newline", "the patch file lacks the newline at its end")
         if self.at == begin + 1:  # git takes it for text
             if same:
