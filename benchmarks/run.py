@@ -100,7 +100,7 @@ def main() -> None:
     args.add_argument("--runs", type=int, default=5)
     args.add_argument("--json", type=Path)
     given = args.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as folder:
         rows = measure(Path(folder), given)
     width = max(len(name) for name, _, _ in rows)
     for name, value, wanted in rows:

@@ -1,6 +1,28 @@
-"""``python -m opencoti_patches``."""
+"""The program: ``opencoti-patches`` and ``python -m opencoti_patches``."""
 
-from opencoti_patches.cli import main
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run it."""
+    from opencoti_patches.commands.warm import answer
+
+    text = answer(sys.argv[1:])
+    if text is not None and sys.stdout is not None:
+        try:
+            sys.stdout.write(text + "\n")
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            pass  # the usual way knows what to do about it
+        else:
+            sys.exit(0)
+    from opencoti_patches import cli
+
+    cli.main()
+
 
 if __name__ == "__main__":
     main()
