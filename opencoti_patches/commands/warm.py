@@ -9,19 +9,20 @@ from pathlib import Path
 
 
 def answer(args: Sequence[str]) -> str | None:
-    """What ``check`` would print, for ``check`` without options and a project of which nothing changed since it was
-    found clean. None for all else, errors too: then it is to be asked the usual way."""
-    if list(args) != ["check"]:
+    """What ``check`` would print, for ``[-C DIR] check`` and a project of which nothing changed since it was found
+    clean. None for all else, errors too: then it is to be asked the usual way."""
+    folder = args[1] if len(args) == 3 and args[0] == "-C" else "."
+    if list(args) not in (["check"], ["-C", folder, "check"]):
         return None
     from opencoti_patches.core.errors import OpencotiError
 
     try:
-        return _answer()
+        return _answer(Path(folder))
     except (OpencotiError, OSError, ValueError):
         return None
 
 
-def _answer() -> str | None:
+def _answer(folder: Path) -> str | None:
     from opencoti_patches.base.bootstrap import base_if_ready
     from opencoti_patches.base.store import Store
     from opencoti_patches.core.config import load
@@ -30,7 +31,7 @@ def _answer() -> str | None:
     from opencoti_patches.report.checked import report
     from opencoti_patches.series import lock, order
 
-    config = load(Path().resolve())
+    config = load(folder.resolve())
     store = Store.of(config.root)
     if store.journal.exists():
         return None
