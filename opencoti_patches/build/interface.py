@@ -7,10 +7,12 @@ import re
 from opencoti_patches.base.store import Store
 from opencoti_patches.build import abi
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.core.model import TreeId, decode
+from opencoti_patches.core.model import TreeId
 from opencoti_patches.doors import fs
+from opencoti_patches.plan.listing import Listing
 
-_HEADER = re.compile(r"(.*?)(include|src)/[^/]+\.h")
+_TOP = "include/ggml.h"
+_HEADER = re.compile(r"(?:include|src)/[^/]+\.h")
 
 
 def rows_of(tree: TreeId, store: Store) -> tuple[str, ...]:
@@ -18,16 +20,13 @@ def rows_of(tree: TreeId, store: Store) -> tuple[str, ...]:
 
     Errors: UsageError ``no-folder`` if it has none; those of ``abi.rows``.
     """
-    entries: dict[str, tuple[str, str]] = {}
-    for row in store.repo.list_tree(tree).split(b"\0")[:-1]:
-        head, raw = row.split(b"\t", 1)
-        mode, _, oid = head.decode().split(" ")
-        entries[decode(raw)] = (mode, oid)
-    tops = [p.removesuffix("include/ggml.h") for p in entries if p == "include/ggml.h" or p.endswith("/include/ggml.h")]
+    listing = Listing(store.repo.list_tree(tree))
+    tops = [p.removesuffix(_TOP) for p in listing.named("ggml.h") if p == _TOP or p.endswith(f"/{_TOP}")]
     if not tops:
-        raise UsageError("no-folder", "the tree has no ggml (include/ggml.h)", "this is for trees of llama.cpp")
+        raise UsageError("no-folder", f"the tree has no ggml ({_TOP})", "this is for trees of llama.cpp")
     top = min(tops, key=len)
-    wanted = {p: e for p, e in entries.items() if p.startswith(top) and (m := _HEADER.fullmatch(p)) and m[1] == top}
+    paths = [p for folder in ("include", "src") for p in listing.under(f"{top}{folder}")]
+    wanted = {p: e for p in paths if _HEADER.fullmatch(p[len(top) :]) and (e := listing.get(p))}
     contents = store.repo.blobs(oid for _, oid in wanted.values())
     with fs.scratch(store.scratch, "abi-") as folder:
         for path, (_, oid) in wanted.items():

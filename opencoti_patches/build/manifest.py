@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opencoti_patches.core.model import Series, TreeId
 from opencoti_patches.core.profile import Profile, inputs
 from opencoti_patches.doors import fs, proc
+from opencoti_patches.doors.net import sha256_of
 
 SCHEMA = 1
 NAME = "manifest.json"
@@ -65,13 +66,7 @@ def versions(tools: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
 def collect(folder: Path, globs: Sequence[str]) -> list[Artefact]:
     """The files that the globs name, each once, sorted; links are left out, for what they point to is one too."""
     found = {p for pattern in globs for p in folder.glob(pattern) if p.is_file() and not p.is_symlink()}
-    made = []
-    for path in sorted(found):
-        h = hashlib.sha256()
-        for part in _parts(path):
-            h.update(part)
-        made.append(Artefact(str(path.relative_to(folder)), path.stat().st_size, h.hexdigest()))
-    return made
+    return [Artefact(str(p.relative_to(folder)), p.stat().st_size, sha256_of(p)) for p in sorted(found)]
 
 
 def remove(folder: Path, globs: Sequence[str]) -> None:
@@ -92,9 +87,3 @@ def read(folder: Path) -> dict[str, Any] | None:
     """The manifest of a build folder; None if there is none, or it is damaged."""
     doc = fs.read_json(folder / NAME)
     return doc if isinstance(doc, dict) and doc.get("schema") == SCHEMA else None
-
-
-def _parts(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as f:
-        while part := f.read(1 << 20):
-            yield part

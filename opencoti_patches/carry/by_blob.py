@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.over import Sides
 from opencoti_patches.doors.git import Repository
 from opencoti_patches.plan.replay import Lines, lines_of, put
@@ -30,18 +31,11 @@ def sides(parsed: Parsed, scratch: Scratch, repo: Repository, folder: Path) -> S
         if f.binary or not all(put(after, h, 0) for h in f.hunks):
             return None
         known[f.old or ""] = lines
-    state = scratch.state()
-
-    def now(path: str) -> bytes | None:
-        held = state.get(path) or scratch.listing.get(path)
-        if held is None or held[0] in ("120000", "160000"):
-            return None
-        return repo.blobs([held[1]])[held[1]]
-
+    state, texts = scratch.state(), Contents(repo, folder)
     return Sides(
         old=known.get,
-        now=now,
+        now=lambda path: texts.of(state.get(path) or scratch.listing.get(path)),
         state=state,
-        diff=lambda a, b: repo.diff_contents(a, b, folder),
+        diff=texts.diff,
         renamed=lambda path: None,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry.regen import starts
+from opencoti_patches.carry.rows import starts
 from opencoti_patches.core.model import Entry, Hunk, PatchName, TreeId
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.listing import Listing

@@ -8,13 +8,13 @@ no place is put aside as a conflict, and the rest goes on without it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import by_blob, guards, ladder, note, over
-from opencoti_patches.carry.compose import composed, renumbered
+from opencoti_patches.carry import by_blob, guards, ladder, note, over, rows
+from opencoti_patches.carry.compose import composed
 from opencoti_patches.carry.model import HunkHow, Row
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, PatchName, Problem, Series, TreeId, printable
@@ -110,16 +110,8 @@ class _Walk:
         for other, theirs in self.failed:
             if mine & touched([theirs]):
                 return Row(name=entry.name, status="kept", reason=f"moved; its line numbers wait for {other.name}")
-        raw = renumbered(entry.raw, parse(entry.raw, entry.strip), starts(parsed, landed, entry.reverse))
-        offsets = sorted({w.offset for w in landed})
-        far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
-        hows = tuple(
-            HunkHow(file=printable(parsed.files[w.file].path), hunk=w.hunk, how=moved_by(w.offset)) for w in landed
-        )
-        if doubts:  # the numbers would make a wrong place look right
-            why = "; ".join(f"{d.file}, hunk {d.hunk}: {d.message}" for d in doubts)
-            return Row(name=entry.name, status="adapted", reason=f"moved ({far}), and {why}", hunks=hows, raw=raw)
-        return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
+        # where the place is doubtful, new numbers would make a wrong one look right
+        return rows.taken(entry, parsed, landed, [f"{d.file}, hunk {d.hunk}: {d.message}" for d in doubts])
 
     # -- git refused it ----------------------------------------------------------------------
 
@@ -234,25 +226,20 @@ class _Walk:
             return None
         if not carried.left:
             return None  # the tree has all of it: a person has to say what becomes of the patch
-        found = guards.compare(parsed, parse(carried.raw, entry.strip))
-        doubts = [*carried.doubts, *carried.done, *(f"would remove {x}" for x in found.clobbered)]
-        adapted = bool(doubts) or not found.same_added or not (found.same_removed or found.normalised)
-        notes = [*mended, "three-way with the contents that its index lines name"]
-        earlier = self.entries[len(self.rows) - 1].name if self.rows else None
-        line = note.note(self.project, earlier, notes, adapted=adapted, tag=self.tag)
-        raw = with_note(parsed.header, line) + carried.raw[len(parsed.header) :]
+        row = rows.carried(
+            entry,
+            parsed,
+            carried,
+            "",
+            earlier=self.entries[len(self.rows) - 1].name if self.rows else None,
+            project=self.project,
+            tag=self.tag,
+            notes=[*mended, "three-way with the contents that its index lines name"],
+        )
+        raw = row.raw or b""
         self.scratch.ask(touched([parse(raw, entry.strip)]))
         _, errors = self.scratch.take([self._staged(entry, raw)])
-        if errors is not None:
-            return None
-        return Row(
-            name=entry.name,
-            status="adapted" if adapted else "regenerated",
-            reason="; ".join([*doubts, *notes]),
-            hunks=carried.hows,
-            interdiff=found.interdiff,
-            raw=raw,
-        )
+        return row if errors is None else None
 
     def _bring(
         self,
@@ -302,23 +289,3 @@ class _Walk:
             raise _Conflict(f"{path} is there already")
         contents[f.new or ""] = b"".join(lines)
         modes[f.new or ""] = f.new_mode or state[old][0]
-
-
-def moved_by(lines: int) -> str:
-    """How a hunk moved, in words."""
-    return f"moved by {lines:+d} line{'s' * (abs(lines) != 1)}"
-
-
-def starts(parsed: Parsed, landed: Sequence[Landing], reverse: bool) -> Mapping[tuple[int, int], tuple[int, int]]:
-    """Old and new start of every hunk of the files in which one moved, as the patch file writes them."""
-    offsets = {(w.file, w.hunk): w.offset for w in landed}
-    starts = {}
-    for number in {w.file for w in landed}:
-        sofar: list[tuple[int, int]] = []  # hunks: where they are now, and by how much the file grew there
-        for hunk in parsed.files[number].hunks:
-            new = hunk.new_start + offsets.get((number, hunk.number), 0)
-            growth = hunk.new_count - hunk.old_count
-            old = new - sum(g for at, g in sofar if at < new) + (hunk.new_count == 0) - (hunk.old_count == 0)
-            sofar = [(at + growth * (at > new), g) for at, g in sofar] + [(new, growth)]
-            starts[(number, hunk.number)] = (new, old) if reverse else (old, new)
-    return starts

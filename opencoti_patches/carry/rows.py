@@ -1,13 +1,12 @@
-"""What is said of one patch of a bump: taken by git as it is, or carried."""
+"""What is said of one patch that went in: taken by git as it is, or carried."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.model import HunkHow, Row
-from opencoti_patches.carry.regen import moved_by, starts
 from opencoti_patches.core.model import Entry, PatchName, printable
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.series.header import with_note
@@ -41,22 +40,44 @@ def carried(
     earlier: PatchName | None,
     project: str,
     tag: str,
+    notes: Sequence[str] = (),
 ) -> Row:
     """The row of a patch that was carried, with its new bytes; without any where nothing of it is left.
-    ``left_out`` says that it stands on a patch that the series leaves out, ``earlier`` is the one before it."""
+    ``left_out`` says that it stands on a patch that the series leaves out, ``earlier`` is the one before it,
+    ``notes`` what is said of the carry as a whole in place of what its hunks say."""
     if not found.left:
         return Row(name=entry.name, status="upstreamed", reason="upstream has all of it", hunks=found.hows)
     guarded = guards.compare(parsed, parse(found.raw, entry.strip, entry.reverse))
     doubts = [*([left_out] if left_out else []), *found.doubts, *found.done]
     doubts += [f"would remove {x}" for x in guarded.clobbered]
     adapted = bool(doubts) or not guarded.same_added or not (guarded.same_removed or guarded.normalised)
-    why = list(dict.fromkeys(h.how for h in found.hows if not h.how.startswith("three-way")))
+    why = list(notes) or list(dict.fromkeys(h.how for h in found.hows if not h.how.startswith("three-way")))
     line = note.note(project, earlier, why or ["context changed by upstream"], adapted=adapted, tag=tag)
     return Row(
         name=entry.name,
         status="adapted" if adapted else "regenerated",
-        reason="; ".join(doubts) or "; ".join(why) or "three-way, context changed by upstream",
+        reason="; ".join([*doubts, *notes]) or "; ".join(why) or "three-way, context changed by upstream",
         hunks=found.hows,
         interdiff=guarded.interdiff,
         raw=with_note(parsed.header, line) + found.raw[len(parsed.header) :],
     )
+
+
+def moved_by(lines: int) -> str:
+    """How a hunk moved, in words."""
+    return f"moved by {lines:+d} line{'s' * (abs(lines) != 1)}"
+
+
+def starts(parsed: Parsed, landed: Sequence[Landing], reverse: bool) -> Mapping[tuple[int, int], tuple[int, int]]:
+    """Old and new start of every hunk of the files in which one moved, as the patch file writes them."""
+    offsets = {(w.file, w.hunk): w.offset for w in landed}
+    starts = {}
+    for number in {w.file for w in landed}:
+        sofar: list[tuple[int, int]] = []  # hunks: where they are now, and by how much the file grew there
+        for hunk in parsed.files[number].hunks:
+            new = hunk.new_start + offsets.get((number, hunk.number), 0)
+            growth = hunk.new_count - hunk.old_count
+            old = new - sum(g for at, g in sofar if at < new) + (hunk.new_count == 0) - (hunk.old_count == 0)
+            sofar = [(at + growth * (at > new), g) for at, g in sofar] + [(new, growth)]
+            starts[(number, hunk.number)] = (new, old) if reverse else (old, new)
+    return starts

@@ -7,7 +7,6 @@ can be taken up after a crash or on another day; nothing in the project changes 
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,14 +14,13 @@ from pathlib import Path
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.marks import tree_of
+from opencoti_patches.carry.merged import first_marker
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import PatchName, Series, TreeId, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.tree.worktree import At, WorkTree
-
-_MARKER = re.compile(rb"(?m)^(<{7} |>{7} |\|{7} )")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,8 +152,7 @@ def resolution(store: Store, session: Session) -> TreeId:
     changed = store.repo.diff_trees(TreeId(session.before), tree)
     contents = store.repo.blobs(new[1] for _, new in changed.values() if new)
     for path, (_, new) in changed.items():
-        if new and (m := _MARKER.search(contents[new[1]])):
-            line = contents[new[1]].count(b"\n", 0, m.start()) + 1
+        if new and (line := first_marker(contents[new[1]])):
             raise Refused(
                 "markers",
                 f"{printable(path)} line {line} still has a conflict marker",

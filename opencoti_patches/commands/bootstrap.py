@@ -40,14 +40,11 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
     """
     from opencoti_patches.base.bootstrap import ensure_base
     from opencoti_patches.base.store import Store
-    from opencoti_patches.carry import merged
-    from opencoti_patches.carry.marks import tree_of
-    from opencoti_patches.plan.listing import Listing
+    from opencoti_patches.carry.laid import lay
     from opencoti_patches.report.merging import shown
     from opencoti_patches.report.wrapping import wrapped
     from opencoti_patches.tree import trees
     from opencoti_patches.tree.folders import guard_folder
-    from opencoti_patches.tree.settled import settle
     from opencoti_patches.tree.worktree import At, WorkTree
 
     if to and not folder:
@@ -73,17 +70,11 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
                 name = trees.before(series, unfit.name)
             tree = trees.tree_after(series, name, base, store, progress=progress)
             progress.update("writing files")
-            work = WorkTree(target, store)
+            work, at, made = WorkTree(target, store), At(tree=tree, patch=name or ""), None
             if unfit:
-                entry = next(e for e in series.entries if e.name == unfit.name)
-                held = Listing(store.repo.list_tree(tree))
-                renamed = {p.file: p.other for p in unfit.problems if p.other}
-                made = merged.merge(entry, held.get, lambda oid: store.repo.blobs([oid])[oid], renamed)
-                moved = work.move(At(tree=tree_of(tree, made.files, store.repo)), force=force)  # all or nothing
-                settle(work, At(tree=tree, patch=name or "", also=tuple(made.files)))
+                moved, made = lay(work, series, unfit, at, store, force=force)
             else:
-                made = None
-                moved = work.move(At(tree=tree, patch=name or ""), force=force)
+                moved = work.move(at, force=force)
             text += [f"saved your edits in {path}" for path in moved.saved]
             text.append(f"{folder}: the tree after {name}" if name else f"{folder}: the bare base")
             data |= {"dir": str(target), "to": name, "tree": tree, "saved": [str(p) for p in moved.saved]}

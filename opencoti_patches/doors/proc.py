@@ -85,20 +85,9 @@ def stream(
         with open(log, "ab") as file:
             file.write(f"+ {shlex.join(os.fspath(a) for a in argv)}\n".encode("utf-8", "surrogateescape"))
             file.flush()
-            try:
-                child = subprocess.Popen(
-                    argv,
-                    cwd=cwd,
-                    env=env,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            except OSError as e:
-                raise CouldNot(
-                    "no-tool", f"cannot run {argv[0]}: {e.strerror}", "install it, or put it on PATH"
-                ) from None
+            child = _started(
+                argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
+            )
             assert child.stdout is not None
             try:
                 for line in child.stdout:
@@ -127,10 +116,24 @@ def _end_group(child: subprocess.Popen[bytes]) -> None:
 
 
 def _started(
-    argv: Sequence[str | os.PathLike[str]], *, cwd: Path | None, env: Mapping[str, str] | None, stderr: int
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    cwd: Path | None,
+    env: Mapping[str, str] | None,
+    stderr: int,
+    stdin: int = subprocess.PIPE,
+    start_new_session: bool = False,
 ) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
+        return subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=start_new_session,
+        )
     except FileNotFoundError:
         missing = cwd if cwd is not None and not cwd.is_dir() else argv[0]
         raise CouldNot(
@@ -181,12 +184,7 @@ def feed(
                 child.stdin.close()
             child.wait()
         except BaseException:
-            child.terminate()
-            try:
-                child.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+            _ended(child)
             raise
         finally:
             with contextlib.suppress(BrokenPipeError):

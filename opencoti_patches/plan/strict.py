@@ -6,7 +6,7 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.core.model import Plan, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
-from opencoti_patches.plan.chain import Changes, Known, Records, keys
+from opencoti_patches.plan.chain import Known, Records, keys
 
 _NOTHING = Known(verdicts=(), tree=None, changes=dict)
 
@@ -42,14 +42,3 @@ def check(
         return Plan(base=base, tip=tree, verdicts=known.verdicts)
     with fs.scratch(store.scratch, "check-") as folder:
         return Judge(series.entries, base, store, known, folder).run(records, progress or Silent(), tip)
-
-
-def changes_after(
-    series: Series, base: TreeId, store: Store, *, progress: Progress | None = None
-) -> tuple[Plan, Changes]:
-    """The verdict, and what differs from the base after the last patch (failed ones left out)."""
-    plan = check(series, base, store, progress=progress)
-    known = Records(store.verdicts, keys(base, series.entries, store.objects)).longest()
-    if known is None or len(known.verdicts) != len(series.entries):
-        return plan, {}
-    return plan, known.changes()

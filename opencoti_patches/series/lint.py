@@ -86,7 +86,7 @@ def _finding(
 
 def _series_line(folder: Path, raw: str, strip: int, seen: Mapping[str, int]) -> Entry | tuple[str, str, str] | None:
     """The entry of one line of a series file, or (rule, message, hint), or None for a comment."""
-    if re.match(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)", raw):
+    if order.MARKER.match(raw):
         return "conflict-marker", "a merge left a conflict marker", "settle the merge, then lint again"
     try:
         line = order.read_lines(raw)[0] if raw else order.Line(raw)

@@ -19,7 +19,7 @@ from opencoti_patches.core.model import Entry, PatchName, Series, decode, printa
 SERIES_FILE = "series"
 LOCK_FILE = "series.lock"
 SUFFIXES = (".patch", ".diff")
-_MARKER = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
+MARKER = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _NUMBER = re.compile(r"(\d+)[-_.]")
 _DEEPEST = 1000  # folders that a strip level may take off
@@ -44,7 +44,7 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
         if not body:
             lines.append(Line(raw))
             continue
-        if _MARKER.match(raw):
+        if MARKER.match(raw):
             raise UsageError(
                 "bad-series", f"{where} line {number} is a conflict marker that a merge left", "settle the merge"
             )

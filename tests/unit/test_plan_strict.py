@@ -21,9 +21,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.core.model import Series, TreeId
+from opencoti_patches.core.model import Plan, Series, TreeId
 from opencoti_patches.plan import judge
-from opencoti_patches.plan.strict import changes_after, check
+from opencoti_patches.plan.chain import Changes, Records, keys
+from opencoti_patches.plan.strict import check
 from opencoti_patches.series.order import load
 
 
@@ -48,6 +49,15 @@ class Bench:
     def judge(self, base: str, series: Series) -> tuple[list[bool], str]:
         """git's verdicts, one patch at a time on the full index."""
         return self.git.judge(base, [(e.path, e.strip, e.reverse) for e in series.entries])
+
+
+def changes_after(series: Series, base: TreeId, store: Store) -> tuple[Plan, Changes]:
+    """The verdict, and what differs from the base after the last patch (failed ones left out), from its record."""
+    plan = check(series, base, store)
+    known = Records(store.verdicts, keys(base, series.entries, store.objects)).longest()
+    if known is None or len(known.verdicts) != len(series.entries):
+        return plan, {}
+    return plan, known.changes()
 
 
 def write_series(folder: Path, patches: Sequence[Change]) -> Path:
