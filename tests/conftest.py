@@ -17,6 +17,8 @@ from hypothesis import HealthCheck, settings
 
 from opencoti_patches.cli import main
 
+pytest_plugins = ["e2e.forked", "cli.documents"]
+
 # OPENCOTI_EXAMPLES multiplies the examples of every property: 20 for a long night.
 SLOWER = max(1, int(os.environ.get("OPENCOTI_EXAMPLES", "1")))
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from cli.conftest import Sandbox
 
-pytest_plugins = ["e2e.forked"]
 
 START: Files = {
     "src/a.c": text(numbered(1, 30)),

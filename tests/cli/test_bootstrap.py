@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from cli.conftest import Sandbox
 
-pytest_plugins = ["e2e.forked"]
 
 START: Files = {
     "a.c": text(numbered(1, 40)),

@@ -14,7 +14,6 @@ from .test_bump import git
 if TYPE_CHECKING:
     from e2e.forked import Forked
 
-pytest_plugins = ["e2e.forked"]
 
 Files = Mapping[str, str]
 Upstream = Callable[..., Sandbox]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from cli.conftest import Ran, Sandbox
 
-pytest_plugins = ["e2e.forked"]
 
 CASES = Path(__file__).parents[1] / "golden" / "regen"
 NAMES = sorted(p.name for p in CASES.iterdir())

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from e2e.forked import Forked
 
-pytest_plugins = ["e2e.forked"]
-
 
 @pytest.fixture
 def made(forked: Forked, git: Git) -> Sandbox:

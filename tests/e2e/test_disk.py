@@ -16,8 +16,6 @@ from e2e.driver import Struck
 from e2e.scene import THIRD, Scene
 from e2e.trees import leftovers, patch_between, text
 
-pytest_plugins = ["e2e.forked"]
-
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:

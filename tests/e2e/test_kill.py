@@ -24,8 +24,6 @@ from conftest import SLOWER, Git
 from e2e.scene import THIRD, Scene
 from e2e.trees import leftovers, patch_between, plain_git, text
 
-pytest_plugins = ["e2e.forked"]
-
 
 def moments(events: list[str], few: int) -> list[int]:
     """Events to strike at, from 1: all, or a spread with the renames among them."""
