@@ -74,7 +74,7 @@ def command(
     """
     from opencoti_patches.carry import remember
     from opencoti_patches.carry import session as sessions
-    from opencoti_patches.carry.target import pick
+    from opencoti_patches.carry.target import fetch_both, pick
     from opencoti_patches.report import bumped
 
     asked = [bool(value), go_on, skip is not None, forget is not None, abort, status]
@@ -84,7 +84,7 @@ def command(
         )
     if value and (done := _already(run, value, source)):
         run.answer(done, ctx)
-    project = open_project(run)
+    project = open_project(run, (lambda c, s: fetch_both(c, pick(c, source), value, s)) if value else None)
     store = project.store
     if status:
         session = sessions.must(store, "report")
