@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.build import manifest, stale
+from opencoti_patches.build import interface, manifest, stale
 from opencoti_patches.build.blame import Failure, first_error, with_patch
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.toolchain import (
@@ -142,7 +142,7 @@ class _Build:
             return Built(job.tip, self.outputs, self.log, step=step, steps=self.steps, failure=failure)
         made = manifest.collect(self.outputs, job.profile.artefacts)
         trees.whole(job.tip)
-        manifest.write(place.build, what, made)
+        manifest.write(place.build, what, made, interface.rows_if_known(job.tip, self.store))
         return Built(job.tip, self.outputs, self.log, step="build", steps=self.steps, artefacts=tuple(made))
 
     def _up_to_date(self, what: dict[str, object]) -> list[Artefact] | None:
