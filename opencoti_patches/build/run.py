@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.build import interface, manifest, stale
+from opencoti_patches.build import gpu, interface, manifest, stale
 from opencoti_patches.build.blame import Failure, first_error, with_patch
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.toolchain import (
@@ -79,8 +79,9 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
 
 
 def folder_of(profile: str, store: Store) -> Path:
-    """Where a profile builds, and its manifest lies."""
-    return store.root / "build" / profile
+    """Where a profile builds, and its manifest lies: several projects may share a store."""
+    home = store.root if store.root.parent == store.project else store.own
+    return home / "build" / profile
 
 
 def _place(config: Config, profile: Profile, store: Store) -> Place:
@@ -100,7 +101,7 @@ def _place(config: Config, profile: Profile, store: Store) -> Place:
 
 class _Build:
     def __init__(self, job: Job, place: Place, store: Store, tree: Path, progress: Progress) -> None:
-        self.job = job
+        self.job = job = job._replace(profile=gpu.settled(job.profile))
         self.place = place
         self.store = store
         self.tree = tree
