@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shlex
 import subprocess
@@ -142,6 +143,12 @@ def _started(
             "install it, or put it on PATH",
         ) from None
     except OSError as e:
+        import shutil
+
+        file = shutil.which(argv[0], path=(env or os.environ).get("PATH"))
+        if e.errno == errno.ENOEXEC and file:  # a script without a first line, or an APE: what execvp does
+            again = ["sh", os.path.abspath(file), *argv[1:]]
+            return _started(again, cwd=cwd, env=env, stderr=stderr, stdin=stdin, start_new_session=start_new_session)
         raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "") from None
 
 
