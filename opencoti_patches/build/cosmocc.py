@@ -25,7 +25,7 @@ SHA256 = "85b8c37a406d862e656ad4ec14be9f6ce474c1b436b9615e91a55208aced3f44"  # o
 ZIP = f"cosmocc-{VERSION}.zip"
 # it also lies on https://cosmo.zip/pub/cosmocc/
 URL = f"https://github.com/jart/cosmopolitan/releases/download/{VERSION}/{ZIP}"
-OWN = Path(".cosmocc") / VERSION  # where llamafile's makefile has it
+_OWN = Path(".cosmocc") / VERSION  # where llamafile's makefile has it, in the tree
 _PROGRAMS = ("cosmocc", "cosmoc++")
 _FATAL = ("-shared", "-r", "-S", "-pie", "-nostdlib", "-fsanitize=thread", "-march=native")
 _OF_MAKE = ("-r", "-S")  # options of make too
@@ -38,18 +38,20 @@ _SETS = re.compile(r"(\w+)(?:[:+?]{0,3}=)(.*)", re.S)
 
 
 class Found(NamedTuple):
-    """A folder with the toolchain. ``given``: it was named, by the profile or by ``$COSMOCC``."""
+    """A folder with the toolchain. ``told``: the makefile has to be told of it, for it is not where it looks."""
 
     folder: Path
-    given: bool
+    told: bool
 
 
 def find(profile: Profile, place: Place) -> Found:
-    """Where the toolchain lies, or should: the profile's ``toolchain``, ``$COSMOCC``, the tree's own."""
+    """Where the toolchain lies: the profile's ``toolchain``, ``$COSMOCC``, the tree's own. Where it should lie if there
+    is none: beside opencoti.toml, for a tree that is not made yet must be empty."""
     named = profile.toolchain or {**os.environ, **dict(profile.env)}.get("COSMOCC", "")
     if named:
-        return Found(place.root / Path(named).expanduser(), given=True)
-    return Found(place.source / OWN, given=False)
+        return Found(place.root / Path(named).expanduser(), told=True)
+    own = place.source / _OWN
+    return Found(own, told=False) if is_there(own) else Found(place.root / _OWN, told=True)
 
 
 def is_there(folder: Path) -> bool:
@@ -133,7 +135,7 @@ class Cosmocc:
 
 def _make(profile: Profile, place: Place) -> list[str]:
     found = find(profile, place)
-    elsewhere = [f"COSMOCC={found.folder}"] if found.given else []
+    elsewhere = [f"COSMOCC={found.folder}"] if found.told else []
     return ["make", "-C", str(place.source), *elsewhere, *profile.options]
 
 

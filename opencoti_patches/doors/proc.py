@@ -125,9 +125,15 @@ def _started(
     stdin: int = subprocess.PIPE,
     start_new_session: bool = False,
 ) -> subprocess.Popen[bytes]:
+    program = argv[0]
+    if env is not None and env.get("PATH") != os.environ.get("PATH"):
+        import shutil  # exec would go on to the next folder of that PATH where a file is none for it
+
+        program = shutil.which(program, path=env.get("PATH")) or program
     try:
         return subprocess.Popen(
             argv,
+            executable=program,
             cwd=cwd,
             env=env,
             stdin=stdin,
@@ -143,11 +149,8 @@ def _started(
             "install it, or put it on PATH",
         ) from None
     except OSError as e:
-        import shutil
-
-        file = shutil.which(argv[0], path=(env or os.environ).get("PATH"))
-        if e.errno == errno.ENOEXEC and file:  # a script without a first line, or an APE: what execvp does
-            again = ["sh", os.path.abspath(file), *argv[1:]]
+        if e.errno == errno.ENOEXEC and os.fspath(argv[0]) != "sh":  # an APE, or a script without a first line
+            again = ["sh", program, *argv[1:]]
             return _started(again, cwd=cwd, env=env, stderr=stderr, stdin=stdin, start_new_session=start_new_session)
         raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "") from None
 
