@@ -15,7 +15,8 @@ from opencoti_patches.tree import trees
 _ERROR = re.compile(r"^(?P<file>[^\s:(][^:(]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<what>.*)$")
 _NVCC = re.compile(r"^(?P<file>[^\s:(][^:(]*)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<what>.*)$")
 _OTHER = re.compile(
-    r"^cosmo\S+: fatal error: |(?:^|: )(?:undefined reference to|ld: |CMake Error|make(?:\[\d+\])?: \*\*\*|ninja: error:)"
+    r"^cosmo\S+: fatal error: |^distcc\[\d+\] (?:\(\w+\) )?ERROR: "
+    r"|(?:^|: )(?:undefined reference to|ld: |CMake Error|make(?:\[\d+\])?: \*\*\*|ninja: error:)"
 )
 
 

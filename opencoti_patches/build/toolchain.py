@@ -225,7 +225,7 @@ def extra(profile: Profile) -> list[str]:
 
 
 def _shared_cache(profile: Profile, place: Place) -> dict[str, str]:
-    """What lets a cache of compilers know a file of another folder again: names are taken from there on."""
+    """What lets ccache know a file of another folder again: it takes names from there on."""
     top = os.path.commonpath((place.source, place.build))
-    name = {"ccache": "CCACHE_BASEDIR", "sccache": "SCCACHE_BASEDIRS"}.get(os.path.basename(profile.launcher), "")
-    return {name: top} if name and name not in os.environ and top != "/" else {}
+    wanted = os.path.basename(profile.launcher) == "ccache" and "CCACHE_BASEDIR" not in os.environ and top != "/"
+    return {"CCACHE_BASEDIR": top} if wanted else {}
