@@ -83,7 +83,7 @@ def _cosmocc(profile: Profile, place: Place, archive: Path | None) -> list[Need]
             said = f"sha256 {found}"
             rows.append(Need(profile.name, archive.name, said, f"that of {what} is {cosmocc.SHA256}: download it anew"))
     if not cosmocc.is_there(folder):
-        mend = f"not in {folder}. It cannot be had from a package index: 442 MB, by hand"
+        mend = f"it belongs into {folder}; no package index has it, the zip is 442 MB"
         rows.append(Need(profile.name, what, mend=mend, commands=cosmocc.commands(folder, have)))
     return rows
 

@@ -6,6 +6,7 @@ what has a manifest was built whole, from what the manifest says.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -145,14 +146,18 @@ class _Build:
 
     def _leave_nothing_stale(self, before: Sequence[TreeId], what: dict[str, Any]) -> bool:
         """See to it that no object of other inputs is taken for new; True if none at all may be used."""
-        kind, settings = self.job.profile.kind, self.place.build / "settings"
+        kind = self.job.profile.kind
         if kind == "cmake":
             return False  # it knows its headers, and its flags
-        heeded = fs.json_bytes([what["settings"], what["tools"]])
+        # Profiles may share the folder that they build in: what the objects there are of is known for each folder.
+        name = hashlib.sha256(os.fsencode(self.outputs)).hexdigest()[:12]
+        last = self.place.build.parent / f".last-{name}"
+        now = fs.json_bytes([what[key] for key in ("profile", "settings", "tools")])
         paths = stale.changed(before, self.job.tip, self.store)
-        anew = stale.all_stale(self.tree, paths, kind) or (bool(before) and not _holds(settings, heeded))
+        other = (bool(before) or last.exists()) and not _holds(last, now)
+        anew = other or stale.all_stale(self.tree, paths, kind)
         stale.refresh(self.tree, paths, anew=anew)
-        fs.write(settings, heeded)
+        fs.write(last, now)
         return anew
 
     def _up_to_date(self, what: dict[str, object]) -> list[Artefact] | None:

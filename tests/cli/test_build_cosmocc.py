@@ -121,7 +121,7 @@ def test_a_changed_header_reaches_both_halves(ask: Ask, toy: Toy) -> None:
     assert halves(root, "src/other.o")[0].stat().st_mtime_ns == other
 
 
-@pytest.mark.parametrize("how", ["options", "makefile"])
+@pytest.mark.parametrize("how", ["options", "makefile", "profile"])
 @pytest.mark.parametrize("kind", ["cosmocc", "make"])
 def test_other_flags_reach_every_object(ask: Ask, toy: Toy, kind: str, how: str) -> None:
     flags = {
@@ -138,6 +138,14 @@ def test_other_flags_reach_every_object(ask: Ask, toy: Toy, kind: str, how: str)
     assert run(root / "tree/o/toy") == 0
     if how == "makefile":
         series(root, "0001-step.patch", "0002-step.patch")
+    elif how == "profile":  # which builds in the same folder
+        with (root / "opencoti.toml").open("a") as f:
+            f.write(f'[build.six]\nkind = "{kind}"\nartefacts = ["toy"]\noptions = ["{where}", "CFLAGS=-DN=6"]\n')
+        ask("build", "six", "--json", code=0)
+        assert run(root / "tree/o/toy") == 1
+        ask("build", kind, "--json", code=0)
+        assert run(root / "tree/o/toy") == 0
+        return
     else:
         (root / "opencoti.toml").write_text(f'{CONFIG}{profile}options = ["{where}", "CFLAGS=-DN=6"]\n')
     ask("build", kind, "--json", code=0)
