@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opencoti_patches.build import abi
 from opencoti_patches.core.model import Series, TreeId
 from opencoti_patches.core.profile import Profile, inputs
 from opencoti_patches.doors import fs, proc
@@ -16,6 +17,7 @@ from opencoti_patches.doors.net import sha256_of
 
 SCHEMA = 1
 NAME = "manifest.json"
+ROWS = "abi.txt"
 
 
 class Artefact(NamedTuple):
@@ -86,10 +88,21 @@ def remove(folder: Path, globs: Sequence[str]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def write(folder: Path, what: Mapping[str, Any], made: Sequence[Artefact]) -> None:
-    """Put the manifest into the build folder."""
-    doc = {"schema": SCHEMA, "inputs": what, "digest": digest(what), "artefacts": [a._asdict() for a in made]}
+def write(folder: Path, what: Mapping[str, Any], made: Sequence[Artefact], rows: Sequence[str] | None) -> None:
+    """Put the manifest into the build folder, and beside it the rows of ggml's interface; None if they are not known."""
+    known = None if rows is None else abi.digest(rows)
+    made_of = [a._asdict() for a in made]
+    doc = {"schema": SCHEMA, "inputs": what, "digest": digest(what), "abi": known, "artefacts": made_of}
+    fs.write(folder / ROWS, b"".join(f"{row}\n".encode() for row in rows or ()))
     fs.write(folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
+
+
+def rows_of(folder: Path) -> tuple[str, ...]:
+    """The rows of the interface that a build was made with; none if they are not known."""
+    try:
+        return tuple((folder / ROWS).read_text("utf-8").splitlines())
+    except OSError:
+        return ()
 
 
 def read(folder: Path) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.build import manifest, stale
+from opencoti_patches.build import gpu, interface, manifest, stale
 from opencoti_patches.build.blame import Failure, first_error, with_patch
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.toolchain import (
@@ -87,8 +87,9 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
 
 
 def folder_of(profile: str, store: Store) -> Path:
-    """Where a profile builds, and its manifest lies."""
-    return store.root / "build" / profile
+    """Where a profile builds, and its manifest lies: several projects may share a store."""
+    home = store.root if store.root.parent == store.project else store.own
+    return home / "build" / profile
 
 
 def place_of(config: Config, profile: Profile, store: Store) -> Place:
@@ -98,7 +99,7 @@ def place_of(config: Config, profile: Profile, store: Store) -> Place:
 
 class _Build:
     def __init__(self, job: Job, place: Place, store: Store, tree: Path, progress: Progress) -> None:
-        self.job = job
+        self.job = job = job._replace(profile=gpu.settled(job.profile))
         self.place = place
         self.store = store
         self.tree = tree
@@ -141,7 +142,7 @@ class _Build:
             return Built(job.tip, self.outputs, self.log, step=step, steps=self.steps, failure=failure)
         made = manifest.collect(self.outputs, job.profile.artefacts)
         trees.whole(job.tip)
-        manifest.write(place.build, what, made)
+        manifest.write(place.build, what, made, interface.rows_if_known(job.tip, self.store))
         return Built(job.tip, self.outputs, self.log, step="build", steps=self.steps, artefacts=tuple(made))
 
     def _leave_nothing_stale(self, before: Sequence[TreeId], what: dict[str, Any]) -> bool:

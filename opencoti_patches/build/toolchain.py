@@ -206,17 +206,18 @@ def _is_llama(source: Path) -> bool:
 
 
 def _languages(profile: Profile) -> list[str]:
-    return ["C", "CXX", *(["CUDA"] if _cuda(profile) else [])]
+    return ["C", "CXX", *(["CUDA"] if for_cuda(profile) else [])]
 
 
-def _cuda(profile: Profile) -> bool:
+def for_cuda(profile: Profile) -> bool:
+    """Whether it builds for CUDA."""
     return any(re.fullmatch(r"-DGGML_CUDA(:\w+)?=(ON|1|TRUE|YES)", o, re.I) for o in profile.options)
 
 
 def _compilers(profile: Profile) -> list[str]:
     env = {**os.environ, **dict(profile.env)}
     found = [env.get("CC") or "cc", env.get("CXX") or "c++"]
-    return [*found, env.get("CUDACXX") or "nvcc"] if _cuda(profile) else found
+    return [*found, env.get("CUDACXX") or "nvcc"] if for_cuda(profile) else found
 
 
 def extra(profile: Profile) -> list[str]:

@@ -18,7 +18,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "cpu": {"kind": "cmake", "artefacts": ("bin/*", "bin/*.so*")},
     "cuda": {
         "kind": "cmake",
-        "options": ("-DGGML_CUDA=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_BACKEND_DL=ON"),
+        "options": ("-DGGML_CUDA=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_BACKEND_DL=ON", "-DGGML_NATIVE=OFF"),
         "targets": ("ggml-cuda",),
         "artefacts": ("bin/libggml-cuda*",),
     },
