@@ -21,11 +21,13 @@ ROWS = "abi.txt"
 
 
 class Artefact(NamedTuple):
-    """A file that the build made; ``path`` is relative to the outputs' folder."""
+    """A file that the build made; ``path`` is relative to the outputs' folder; ``kind`` is ``ape`` (cosmocc's program for
+    many systems), ``elf`` or ``file``."""
 
     path: str
     bytes: int
     sha256: str
+    kind: str = "file"
 
 
 def inputs_of(
@@ -68,7 +70,14 @@ def versions(tools: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
 def collect(folder: Path, globs: Sequence[str]) -> list[Artefact]:
     """The files that the globs name, each once, sorted; links are left out, for what they point to is one too."""
     found = {p for pattern in globs for p in folder.glob(pattern) if p.is_file() and not p.is_symlink()}
-    return [Artefact(str(p.relative_to(folder)), p.stat().st_size, sha256_of(p)) for p in sorted(found)]
+    return [Artefact(str(p.relative_to(folder)), p.stat().st_size, sha256_of(p), kind_of(p)) for p in sorted(found)]
+
+
+def kind_of(path: Path) -> str:
+    """What a file is, by how it begins."""
+    with open(path, "rb") as f:
+        start = f.read(8)
+    return "ape" if start.startswith((b"MZqFpD='", b"jartsr='")) else "elf" if start[:4] == b"\x7fELF" else "file"
 
 
 def remove(folder: Path, globs: Sequence[str]) -> None:
