@@ -77,9 +77,13 @@ def remove(folder: Path, globs: Sequence[str]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def write(folder: Path, what: Mapping[str, Any], made: Sequence[Artefact]) -> None:
-    """Put the manifest into the build folder."""
+def write(folder: Path, what: Mapping[str, Any], made: Sequence[Artefact], since: str = "") -> None:
+    """Put the manifest into the build folder. ``since``: the tree of the build that made the artefacts, where nothing
+    that they are made of changed on the way to this one."""
     doc = {"schema": SCHEMA, "inputs": what, "digest": digest(what), "artefacts": [a._asdict() for a in made]}
+    if since:
+        note = f"nothing that {what['profile']} is made of changed since tree {since}"
+        doc |= {"since": since, "note": note}
     fs.write(folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
 
 
