@@ -2,8 +2,9 @@
 
 Every ``#include`` counts, also one under a condition that a build does not meet. Which file it means is what the
 compiler would say where that is certain: a name in quotes is looked for beside the including file first. Else every
-file of the tree whose path ends so is taken for it: too much rather than too little. ``near``: of several such, those
-in a folder above the including file, as a library means its own ``common.h``; likely, but not certain.
+file of the tree whose path ends so is taken for it: too much rather than too little. ``near`` adds what is likely, but not
+certain: of several such files those in a folder above the including one, as a library means its own ``common.h``; and
+``<string.h>`` is the C library's, whatever the tree has.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ READ = (*SOURCES, *HEADERS, ".metal", ".comp", ".cl", ".wgsl")
 
 _DIRECTIVE = re.compile(
     rb'^[ \t]*#[ \t]*(?:include(?:_next)?|import)[ \t]*(?:([<"])([^>"\n]+)[>"]|([A-Za-z_]\w*))', re.M
+)
+_OF_C = re.compile(
+    r"(?:assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|std\w+|string|tgmath"
+    r"|threads|time|uchar|wchar|wctype)\.h"
 )
 
 
@@ -101,7 +106,7 @@ class Graph:
         return reached
 
     def _meant(self, path: str, include: Include) -> list[str]:
-        if not include.how:
+        if not include.how or (self._near and include.how == "<" and _OF_C.fullmatch(include.name)):
             return []
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), include.name))
         own = [beside] if include.how == '"' and beside in self._files else []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from e2e.trees import CONFIG, Files, text, write_project
+from e2e.trees import CONFIG, Files, patch_between, text, write_project
 
 from cli.documents import VALIDATOR
 
@@ -144,6 +144,19 @@ def test_an_include_that_a_patch_adds_or_removes_counts(cli: Cli, git: Git, tmp_
     moved = {k: v for k, v in without.items() if k != "src/private.h"} | {"src/own.h": text("int q;\n")}
     write_project(tmp_path, git, [LAYOUT, there, included, without, moved])
     assert reaches(cli, tmp_path) == ["host cuda hip", "cuda hip", "cuda hip", "host cuda hip"]
+
+
+def test_a_renamed_file_keeps_its_includes(cli: Cli, git: Git, tmp_path: Path) -> None:
+    files = {**LAYOUT, "src/private.h": text('#include "x.h"\n// and more\n'), "src/x.h": text("int x;\n")}
+    moved = {k: v for k, v in files.items() if k != "src/private.h"}
+    moved |= {
+        "ggml/src/ggml-cuda/moved.h": files["src/private.h"],
+        "ggml/src/ggml-cuda/add.cu": text('#include "moved.h"\n'),
+    }
+    one, _ = write_project(tmp_path, git, [files, moved, {**moved, "src/x.h": text("int y;\n")}])
+    (tmp_path / "patches" / one).write_bytes(patch_between(git, files, moved, "-M"))
+    assert "rename to ggml/src/ggml-cuda/moved.h" in (tmp_path / "patches" / one).read_text()
+    assert reaches(cli, tmp_path) == ["host cuda hip", "host cuda hip"]
 
 
 def test_in_llamafile_the_core_is_in_each_library(cli: Cli, git: Git, tmp_path: Path) -> None:

@@ -52,6 +52,13 @@ def test_near_is_a_folder_above() -> None:
     assert graph(said, near=True).includes("lib/deep/s.c") == ("lib/x.h",)
 
 
+def test_near_knows_the_library_of_c() -> None:
+    said = {"s.c": "#include <string.h>\n", "t.c": '#include "string.h"\n', "other/string.h": ""}
+    assert graph(said).includes("s.c") == ("other/string.h",)
+    assert graph(said, near=True).includes("s.c") == ()
+    assert graph(said, near=True).includes("t.c") == ("other/string.h",)
+
+
 def test_a_shortest_way_is_kept_and_circles_end() -> None:
     found = graph(
         {"s.c": '#include "x.h"\n', "x.h": '#include "y.h"\n', "y.h": '#include "x.h"\n#include <z.h>\n', "z.h": ""}
