@@ -26,8 +26,8 @@ _DIRECTIVE = re.compile(
     rb'^[ \t]*#[ \t]*(?:include(?:_next)?|import)[ \t]*(?:([<"])([^>"\n]+)[>"]|([A-Za-z_]\w*))', re.M
 )
 _OF_C = re.compile(
-    r"(?:assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|std\w+|string|tgmath"
-    r"|threads|time|uchar|wchar|wctype)\.h"
+    r"(?:assert|complex|ctype|errno|fenv|float|inttypes|iso646|limits|locale|math|setjmp|signal|string|tgmath|threads|time"
+    r"|uchar|wchar|wctype|std(?:align|arg|atomic|bool|def|int|io|lib|noreturn))\.h"
 )
 
 

@@ -12,6 +12,7 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opencoti_patches.build.depfiles import Made, objects
 from opencoti_patches.build.includes import Graph, Include, includes_of
 from opencoti_patches.series.says import reach_claims
 
@@ -98,6 +99,19 @@ def test_nothing_is_missed_that_the_compiler_reads(tmp_path_factory: pytest.Temp
         read = {str(Path(name).resolve().relative_to(root.resolve())) for name in names}
         assert read <= found.closure([source]).keys()
         assert all(source in found.including([path]) for path in read)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_depfile_names_its_files_to_the_letter(tmp_path: Path) -> None:
+    tree, build = tmp_path / "the tree", tmp_path / "build"
+    for folder in (tree / "in", build):
+        folder.mkdir(parents=True)
+    names = ("with space.h", "dol$lar.h", "ha#sh.h", "in/plain.h")
+    for name in names:
+        (tree / name).write_text("int x;\n")
+    (tree / "s.c").write_text("".join(f'#include "{name}"\n' for name in names) + "#include <stdio.h>\n")
+    subprocess.run(["cc", "-MD", "-MP", "-c", "-o", "s.o", "../the tree/s.c"], cwd=build, check=True)
+    assert objects(build, tree) == [Made("s.c", frozenset({"s.c", *names}))]
 
 
 @pytest.mark.parametrize(
