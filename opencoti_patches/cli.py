@@ -23,6 +23,7 @@ COMMANDS = {
     "bump": "Carry the whole series to a new upstream.",
     "forecast": "Say at which upstream commit each patch will break.",
     "build": "Build the patched tree.",
+    "impact": "Say which artefacts each patch reaches.",
     "abi": "Show and compare the binary interface of ggml.",
     "doctor": "Say what builds need and what is missing.",
     "new": "Make a patch from a changed folder.",
