@@ -11,8 +11,9 @@ from typing import NamedTuple
 from opencoti_patches.base.store import Store
 from opencoti_patches.build import manifest
 from opencoti_patches.build.includes import SOURCES
-from opencoti_patches.build.run import folder_of
-from opencoti_patches.build.toolchain import Place, toolchain
+from opencoti_patches.build.run import place_of
+from opencoti_patches.build.toolchain import toolchain
+from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import Series, TreeId, decode
 from opencoti_patches.core.profile import Profile
@@ -33,24 +34,23 @@ class Known(NamedTuple):
     objects: tuple[Made, ...]
 
 
-def builds_of(profiles: Iterable[Profile], series: Series, base: TreeId, tree: Path, store: Store) -> list[Known]:
-    """The builds that are whole and of this very series, with what their compilers told. ``tree`` is the folder that
-    was built."""
+def builds_of(profiles: Iterable[Profile], series: Series, base: TreeId, config: Config, store: Store) -> list[Known]:
+    """The builds that are whole and of this very series, with what their compilers told."""
     rows = [[e.name, e.sha256] for e in series.entries]
     found = []
     for profile in profiles:
-        folder = folder_of(profile.name, store)
-        inputs = (manifest.read(folder) or {}).get("inputs", {})
+        place = place_of(config, profile, store)
+        inputs = (manifest.read(place.build) or {}).get("inputs", {})
         if (inputs.get("base"), inputs.get("patches")) == (base, rows):
-            start = toolchain(profile).outputs(Place(source=tree / profile.source, build=folder))
-            made = objects(start, tree)
+            start = place.build if profile.kind == "cmake" else place.source
+            made = objects(toolchain(profile).outputs(profile, place), start, config.tree)
             found += [Known(profile.name, tuple(made))] if made else []
     return found
 
 
-def objects(build: Path, tree: Path) -> list[Made]:
-    """The objects of a build whose source is in ``tree``. ``build`` is the folder that it ran in. Empty if nothing
-    tells."""
+def objects(build: Path, start: Path, tree: Path) -> list[Made]:
+    """The objects of a build whose source is in ``tree``. ``build`` is where they lie, ``start`` the folder that its
+    compilers ran in. Empty if nothing tells."""
     rows: Iterable[Sequence[str]]
     if (build / ".ninja_deps").exists():
         rows = _of_ninja(build)

@@ -5,6 +5,7 @@ alone. So every source that includes a changed file, however deep, gets a new ti
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.build.includes import READ, SOURCES, Graph, Include, includes_of
 from opencoti_patches.core.model import TreeId
 from opencoti_patches.doors import fs
+
+_RULES = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$|\.mk$")
+_TOOLCHAIN = ".cosmocc/"  # it may lie in the tree, and is no part of it
 
 
 class Trees:
@@ -38,22 +42,34 @@ def changed(before: Iterable[TreeId], tip: TreeId, store: Store) -> set[str]:
     return {path for tree in before if store.repo.has(tree) for path in store.repo.diff_trees(tree, tip)}
 
 
-def refresh(tree: Path, paths: set[str]) -> list[str]:
+def all_stale(tree: Path, paths: set[str], kind: str) -> bool:
+    """Whether a change of ``paths`` makes every object stale: flags stand in a makefile, or in a script, which links
+    the object of a source that is gone too."""
+    if kind == "script":
+        return any(p.endswith(".sh") or (p.endswith(SOURCES) and not (tree / p).exists()) for p in paths)
+    return any(_RULES.search(p) for p in paths)
+
+
+def refresh(tree: Path, paths: set[str], *, anew: bool = False) -> list[str]:
     """Give every source that includes one of ``paths`` (files of ``tree``, or such as were in it) the time of now;
-    which these were."""
-    if not paths:
+    which these were. ``anew``: every source at all."""
+    if not paths and not anew:
         return []
     said: dict[str, tuple[Include, ...]] = {}
-    others = []
+    others, links = [], set()
     for path, entry in fs.walk(tree):
+        if _TOOLCHAIN in path:
+            continue
         if entry.is_symlink():
             said[path] = (Include('"', os.readlink(entry.path)),)
-        elif path.endswith(READ):
+            links.add(path)  # whose times are those of what they point to
+        elif path.endswith(READ) and not anew:
             with open(entry.path, "rb") as f:
                 said[path] = includes_of(f.read())
         else:
             others.append(path)
-    touched = sorted(p for p in Graph(said, others, paths).including(paths) - paths if p.endswith(SOURCES))
+    stale = others if anew else Graph(said, others, paths).including(paths) - paths
+    touched = sorted(p for p in stale if p.endswith(SOURCES) and p not in links)
     for path in touched:
         os.utime(tree / path)
     return touched

@@ -42,7 +42,7 @@ def command(ctx: click.Context, run: Run, patches: tuple[str, ...]) -> None:
     progress = run.progress()
     with store.writing("impact", config.patches):
         progress.update("reading what builds were made of")
-        builds = builds_of(known.values(), series, project.base, config.tree, store)
+        builds = builds_of(known.values(), series, project.base, config, store)
         progress.update("following includes")
         found = impact(series, names, project.base, config.artefacts, builds, store)
     run.answer(report(found, run.directory, config.patches, ways=bool(patches), verbose=run.verbose), ctx)
