@@ -42,14 +42,15 @@ def builds_of(profiles: Iterable[Profile], series: Series, base: TreeId, config:
         place = place_of(config, profile, store)
         inputs = (manifest.read(place.build) or {}).get("inputs", {})
         if (inputs.get("base"), inputs.get("patches")) == (base, rows):
-            made = objects(toolchain(profile).outputs(profile, place), config.tree)
+            start = place.build if profile.kind == "cmake" else place.source
+            made = objects(toolchain(profile).outputs(profile, place), start, config.tree)
             found += [Known(profile.name, tuple(made))] if made else []
     return found
 
 
-def objects(build: Path, tree: Path) -> list[Made]:
-    """The objects of a build whose source is in ``tree``. ``build`` is the folder that it ran in. Empty if nothing
-    tells."""
+def objects(build: Path, start: Path, tree: Path) -> list[Made]:
+    """The objects of a build whose source is in ``tree``. ``build`` is where they lie, ``start`` the folder that its
+    compilers ran in. Empty if nothing tells."""
     rows: Iterable[Sequence[str]]
     if (build / ".ninja_deps").exists():
         rows = _of_ninja(build)

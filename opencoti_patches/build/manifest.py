@@ -92,8 +92,7 @@ def write(
     folder: Path, what: Mapping[str, Any], made: Sequence[Artefact], rows: Sequence[str] | None, since: str = ""
 ) -> None:
     """Put the manifest into the build folder, and beside it the rows of ggml's interface; None if they are not known.
-    ``since``: the tree of the build that made the artefacts, where nothing that they are made of changed on the way to
-    this one."""
+    ``since``: the tree of the build that made the artefacts, where nothing that they are made of changed on the way."""
     known = None if rows is None else abi.digest(rows)
     made_of = [a._asdict() for a in made]
     doc = {"schema": SCHEMA, "inputs": what, "digest": digest(what), "abi": known, "artefacts": made_of}

@@ -157,16 +157,20 @@ class _Build:
         kind = self.job.profile.kind
         if kind == "cmake":
             return False  # it knows its headers, and its flags
-        # Profiles may share the folder that they build in: what the objects there are of is known for each folder.
-        name = hashlib.sha256(os.fsencode(self.outputs)).hexdigest()[:12]
-        last = self.place.build.parent / f".last-{name}"
-        now = fs.json_bytes([what[key] for key in ("profile", "settings", "tools")])
+        last, now = self._last(what)
         paths = stale.changed(before, self.job.tip, self.store)
         other = (bool(before) or last.exists()) and not _holds(last, now)
         anew = other or stale.all_stale(self.tree, paths, kind)
         stale.refresh(self.tree, paths, anew=anew)
         fs.write(last, now)
         return anew
+
+    def _last(self, what: dict[str, Any]) -> tuple[Path, bytes]:
+        """The file that says what the objects in the outputs' folder are of, and what it holds after this build: profiles
+        may share the folder that they build in."""
+        name = hashlib.sha256(os.fsencode(self.outputs)).hexdigest()[:12]
+        now = fs.json_bytes([what[key] for key in ("profile", "settings", "tools")])
+        return self.place.build.parent / f".last-{name}", now
 
     def _up_to_date(self, what: dict[str, object]) -> list[Artefact] | None:
         """The artefacts, if they are what the last build of the same inputs made."""
@@ -181,7 +185,7 @@ class _Build:
             return None
         return made if known["digest"] == manifest.digest(what) else None
 
-    def _untouched(self, what: dict[str, object], targets: Sequence[str]) -> Built | None:
+    def _untouched(self, what: dict[str, Any], targets: Sequence[str]) -> Built | None:
         """The last whole build brought up to the tip, if nothing that it is made of changed; None if in doubt."""
         job, place, known = self.job, self.place, manifest.read(self.place.build)
         if known is None or not unreached.same_but_tree(known["inputs"], what):
@@ -190,7 +194,9 @@ class _Build:
         command = self.tool.configure(job.profile, place, job.version)
         if (command and not self._configured(command)) or unreached.restructured([old], job.tip, self.store):
             return None
-        changed = stale.changed([old], job.tip, self.store)
+        changed, kind = stale.changed([old], job.tip, self.store), job.profile.kind
+        if kind != "cmake" and (not _holds(*self._last(what)) or stale.all_stale(self.tree, changed, kind)):
+            return None
         if not unreached.nothing_to_do(job.profile, place, targets, changed, self.tree, self.env):
             return None
         made = [Artefact(**row) for row in known["artefacts"]]  # which are as they were left

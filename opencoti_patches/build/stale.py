@@ -15,6 +15,7 @@ from opencoti_patches.core.model import TreeId
 from opencoti_patches.doors import fs
 
 _RULES = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$|\.mk$")
+_TOOLCHAIN = ".cosmocc/"  # it may lie in the tree, and is no part of it
 
 
 class Trees:
@@ -51,23 +52,24 @@ def all_stale(tree: Path, paths: set[str], kind: str) -> bool:
 
 def refresh(tree: Path, paths: set[str], *, anew: bool = False) -> list[str]:
     """Give every source that includes one of ``paths`` (files of ``tree``, or such as were in it) the time of now;
-    which these were. ``anew``: every source at all. A toolchain that lies in the tree is left as it is."""
+    which these were. ``anew``: every source at all."""
     if not paths and not anew:
         return []
     said: dict[str, tuple[Include, ...]] = {}
-    others = []
+    others, links = [], set()
     for path, entry in fs.walk(tree):
-        if ".cosmocc/" in path:
+        if _TOOLCHAIN in path:
             continue
         if entry.is_symlink():
             said[path] = (Include('"', os.readlink(entry.path)),)
-        elif path.endswith(READ):
+            links.add(path)  # whose times are those of what they point to
+        elif path.endswith(READ) and not anew:
             with open(entry.path, "rb") as f:
                 said[path] = includes_of(f.read())
         else:
             others.append(path)
-    reached = [*said, *others] if anew else Graph(said, others, paths).including(paths) - paths
-    touched = sorted(p for p in reached if p.endswith(SOURCES) and not (tree / p).is_symlink())
+    stale = others if anew else Graph(said, others, paths).including(paths) - paths
+    touched = sorted(p for p in stale if p.endswith(SOURCES) and p not in links)
     for path in touched:
         os.utime(tree / path)
     return touched

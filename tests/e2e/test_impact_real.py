@@ -33,7 +33,7 @@ def places() -> tuple[Path, Path, Path]:
 
 def test_the_includes_say_what_the_compiler_read() -> None:
     build, tree, patches = places()
-    made = objects(build, tree) if build.is_dir() else []
+    made = objects(build, build, tree) if build.is_dir() else []
     if not made:
         pytest.skip("no build of llama.cpp here: make m2, or OPENCOTI_BUILT")
     files = [str(p.relative_to(tree)) for p in tree.rglob("*") if p.is_file()]

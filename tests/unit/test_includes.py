@@ -111,7 +111,7 @@ def test_a_depfile_names_its_files_to_the_letter(tmp_path: Path) -> None:
         (tree / name).write_text("int x;\n")
     (tree / "s.c").write_text("".join(f'#include "{name}"\n' for name in names) + "#include <stdio.h>\n")
     subprocess.run(["cc", "-MD", "-MP", "-c", "-o", "s.o", "../the tree/s.c"], cwd=build, check=True)
-    assert objects(build, tree) == [Made("s.c", frozenset({"s.c", *names}))]
+    assert objects(build, build, tree) == [Made("s.c", frozenset({"s.c", *names}))]
 
 
 @pytest.mark.parametrize(
