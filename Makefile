@@ -60,3 +60,9 @@ m2-planted: setup
 
 m2-trained: setup
 	$(BIN)/python tests/m2/build.py trained
+
+# Smoke tests, canary and bisect (docs/build.md) on the real llama-server with a trained model, in build/smoke.
+.PHONY: smoke
+
+smoke: setup
+	$(BIN)/python tests/smoke/real.py

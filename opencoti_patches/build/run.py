@@ -65,6 +65,7 @@ class Job(NamedTuple):
     version: tuple[str, str] = ("0", "unknown")
     clean: bool = False
     offline: bool = True
+    folder: Path | None = None  # where to build, if not where the profile does
 
 
 def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Built:
@@ -74,6 +75,7 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
     A build that fails is data.
     """
     place = place_of(config, job.profile, store)
+    place = place._replace(build=job.folder or place.build)
     toolchain(job.profile).check(job.profile, place, child_environment(job.profile, place, job.offline))
     work = WorkTree(config.tree, store)
     last = job.series.entries[-1].name if job.series.entries else ""

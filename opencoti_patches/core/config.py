@@ -73,6 +73,7 @@ class Config(NamedTuple):
     strip: int = 1
     build: Mapping[str, Any] = MappingProxyType({})  # of checked keys: core/profile.py reads it
     artefacts: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # globs of their sources, by name
+    smoke: Mapping[str, Any] = MappingProxyType({})  # likewise, for core/smoke.py
 
     @property
     def file(self) -> Path:
@@ -109,7 +110,7 @@ def load(start: Path) -> Config:
 
 def from_table(table: Mapping[str, Any], root: Path) -> Config:
     """A checked configuration from parsed TOML."""
-    _known(table, {"schema", "name", "base", "series", "tree", "build", "artefact"}, "")
+    _known(table, {"schema", "name", "base", "series", "tree", "build", "artefact", "smoke"}, "")
     if type(table.get("schema")) is not int or table["schema"] != SCHEMA:  # true is 1 too
         raise UsageError(
             "bad-schema",
@@ -139,6 +140,8 @@ def from_table(table: Mapping[str, Any], root: Path) -> Config:
         )
     build = _table(table, "build")
     _check_profiles(build)
+    smoke = _table(table, "smoke")
+    _check_smoke(smoke)
     return Config(
         root=root,
         name=name,
@@ -148,6 +151,7 @@ def from_table(table: Mapping[str, Any], root: Path) -> Config:
         tree=root / (_string(tree, "dir", "tree") or "tree"),
         build=build,
         artefacts={name: _artefact(name, given) for name, given in _table(table, "artefact").items()},
+        smoke=smoke,
     )
 
 
@@ -209,6 +213,20 @@ def _artefact(name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(globs, list) or not all(isinstance(g, str) and g.strip("!") for g in globs):
         raise UsageError("bad-value", f"{FILE_NAME}: {where}.sources must be a list of globs", 'write ["src/**"]')
     return tuple(globs)
+
+
+def _check_smoke(smoke: Mapping[str, Any]) -> None:
+    if not smoke:
+        return
+    from opencoti_patches.core.smoke import KEYS, PROMPT_KEYS, settings
+
+    _known(smoke, KEYS, "smoke")
+    prompts = smoke.get("prompt", [])
+    if not isinstance(prompts, list) or not all(isinstance(p, dict) for p in prompts):
+        raise UsageError("bad-value", f"{FILE_NAME}: smoke.prompt must be tables", "write [[smoke.prompt]]")
+    for number, prompt in enumerate(prompts, 1):
+        _known(prompt, PROMPT_KEYS, f"smoke.prompt {number}")
+    settings(smoke, FILE_NAME)
 
 
 def _home(value: str, key: str, where: str) -> Path:

@@ -8,9 +8,9 @@ import os
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from opencoti_patches.core.errors import CouldNot
 
@@ -76,6 +76,81 @@ def stream(
 
     Errors: CouldNot ``no-tool``, ``disk``.
     """
+    with _terminable(), open(log, "ab") as file:
+        _say(argv, file)
+        child = _started(
+            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        assert child.stdout is not None
+        try:
+            for line in child.stdout:
+                file.write(line)
+                heard(line.decode("utf-8", "replace").rstrip("\r\n"))
+            return child.wait()
+        except BaseException:
+            _end_group(child)
+            raise
+        finally:
+            child.stdout.close()
+
+
+class Service:
+    """A program that runs beside us in a process group of its own."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+
+    def code(self) -> int | None:
+        """Its exit code, negative for a signal; None while it runs."""
+        return self._child.poll()
+
+    def end(self, seconds: float) -> int | None:
+        """Ask it to terminate; its exit code, None if it still runs after so many seconds."""
+        self._child.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._child.wait(seconds)
+        return None
+
+    def left(self, seconds: float) -> bool:
+        """Whether, so long after its end, a process that it started is there."""
+        until = time.monotonic() + seconds
+        while self._group():
+            if time.monotonic() > until:
+                return True
+            time.sleep(0.02)
+        return False
+
+    def _group(self) -> bool:
+        try:
+            os.killpg(self._child.pid, 0)
+        except (ProcessLookupError, PermissionError):  # the latter: only what has ended and nobody asked after
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def service(
+    argv: Sequence[str | os.PathLike[str]], *, cwd: Path, env: Mapping[str, str], log: Path
+) -> Iterator[Service]:
+    """Start a program that serves; what it prints goes into ``log``. In the end, however that comes (an interrupt or a
+    termination of ours too), no process of its group is left.
+
+    Errors: CouldNot ``no-tool``.
+    """
+    with _terminable(), open(log, "wb") as file:
+        _say(argv, file)
+        child = _started(
+            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+        )
+        try:
+            yield Service(child)
+        finally:
+            _end_group(child)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """A termination of ours is an interrupt, so that it ends what was started."""
     import signal
 
     def ended(_number: int, _frame: object) -> None:
@@ -83,25 +158,14 @@ def stream(
 
     before = signal.signal(signal.SIGTERM, ended)
     try:
-        with open(log, "ab") as file:
-            file.write(f"+ {shlex.join(os.fspath(a) for a in argv)}\n".encode("utf-8", "surrogateescape"))
-            file.flush()
-            child = _started(
-                argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
-            )
-            assert child.stdout is not None
-            try:
-                for line in child.stdout:
-                    file.write(line)
-                    heard(line.decode("utf-8", "replace").rstrip("\r\n"))
-                return child.wait()
-            except BaseException:
-                _end_group(child)
-                raise
-            finally:
-                child.stdout.close()
+        yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _say(argv: Sequence[str | os.PathLike[str]], log: BinaryIO) -> None:
+    log.write(f"+ {shlex.join(os.fspath(a) for a in argv)}\n".encode("utf-8", "surrogateescape"))
+    log.flush()
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:
@@ -121,8 +185,9 @@ def _started(
     *,
     cwd: Path | None,
     env: Mapping[str, str] | None,
-    stderr: int,
+    stderr: int | BinaryIO,
     stdin: int = subprocess.PIPE,
+    stdout: int | BinaryIO = subprocess.PIPE,
     start_new_session: bool = False,
 ) -> subprocess.Popen[bytes]:
     program = argv[0]
@@ -137,7 +202,7 @@ def _started(
             cwd=cwd,
             env=env,
             stdin=stdin,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=stderr,
             start_new_session=start_new_session,
         )
