@@ -22,7 +22,11 @@ def report(
     """How the server did. Paths are shown from ``start``."""
     f = smoked.failure
     if f:
-        text = [f"{profile}: {f.where} failed", *_said(f, smoked.lines), *_log(launch.log, start)]
+        text = [
+            f"{profile}: {f.where} failed",
+            *_said(f, smoked.lines),
+            *(_log(launch.log, start) if f.step != "pair" else ()),
+        ]
     else:
         text = [f"{profile}: {printable(server)} starts, answers {plural(len(smoked.prompts), 'prompt')}, ends"]
     answered = [row for p in smoked.prompts if p.answer for row in _answer(p)]

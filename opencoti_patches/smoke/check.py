@@ -11,6 +11,7 @@ from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.core.smoke import Prompt
 from opencoti_patches.doors import fs
+from opencoti_patches.smoke.pair import Library
 from opencoti_patches.smoke.server import Completion, Failed, Failure, Launch, expect, running, telling
 from opencoti_patches.smoke.standing import Standing
 
@@ -58,18 +59,30 @@ def smoke(launch: Launch, *, progress: Progress, logprobs: int = 1) -> Smoked:
     )
 
 
-def record(build: Standing, server: Artefact, args: Sequence[str], model: str, smoked: Smoked) -> Path:
+def refused(launch: Launch, why: Failure, lines: Sequence[str]) -> Smoked:
+    """A smoke test that is not begun."""
+    return Smoked(tuple(Answered(p, None) for p in launch.settings.prompts), why, tuple(lines))
+
+
+def record(
+    build: Standing, server: Artefact, args: Sequence[str], model: str, smoked: Smoked, library: Library | None = None
+) -> Path:
     """Put how it went beside the manifest: which build (the manifest's digest, the server's sha256), which model
-    (``model`` is its sha256), which answers. Nothing in it says when or where."""
+    (``model`` is its sha256), which answers; beside the manifest of the ``library`` too. Nothing in it says when or
+    where."""
     doc = {
         "schema": SCHEMA,
         "ok": smoked.failure is None,
         "manifest": build.digest,
         "server": {"path": server.path, "sha256": server.sha256},
+        "with": library and {"path": library.artefact.path, "sha256": library.artefact.sha256},
         "args": list(args),
         "model": model,
         "prompts": [{**p.prompt._asdict(), "answer": p.answer.text if p.answer else None} for p in smoked.prompts],
         "failure": smoked.failure._asdict() if smoked.failure else None,
     }
     fs.write(build.folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
+    if library:
+        doc |= {"manifest": library.build.digest, "host": build.digest}
+        fs.write(library.build.folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
     return build.folder / NAME

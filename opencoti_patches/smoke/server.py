@@ -55,6 +55,11 @@ class Launch(NamedTuple):
     home: Path
     settings: Smoke
 
+    def loading(self, library: Path) -> Launch:
+        """The same with one more backend library, which ggml's registry is told of."""
+        env = (*self.settings.env, ("GGML_BACKEND_PATH", str(library)))
+        return self._replace(settings=self.settings._replace(env=env))
+
 
 class Token(NamedTuple):
     """A token of an answer. ``logprob`` and those of ``others`` are the server's own text, digit for digit."""

@@ -15,17 +15,20 @@ from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import TreeId
 from opencoti_patches.core.profile import Profile
+from opencoti_patches.doors.net import sha256_of
 
 _SERVERS = ("llama-server", "llamafile", "server")  # the likeliest first
 
 
 class Standing(NamedTuple):
-    """``folder`` has the manifest, ``outputs`` the artefacts; ``digest`` is the manifest's."""
+    """``folder`` has the manifest, ``outputs`` the artefacts; ``digest`` is the manifest's, ``abi`` that of ggml's
+    interface, empty if it is not known."""
 
     folder: Path
     outputs: Path
     digest: str
     artefacts: tuple[Artefact, ...]
+    abi: str = ""
 
 
 def standing(config: Config, profile: Profile, tip: TreeId, store: Store) -> Standing:
@@ -41,7 +44,23 @@ def standing(config: Config, profile: Profile, tip: TreeId, store: Store) -> Sta
     made = manifest.collect(outputs, profile.artefacts)
     if [a._asdict() for a in made] != known["artefacts"]:
         raise Refused("not-built", f"the artefacts of {profile.name} are not as its manifest says", build)
-    return Standing(folder=place.build, outputs=outputs, digest=known["digest"], artefacts=tuple(made))
+    return Standing(place.build, outputs, known["digest"], tuple(made), known.get("abi") or "")
+
+
+def brought(folder: Path) -> Standing:
+    """A build that was brought here: a folder with its manifest, and its artefacts below. Of which tree it is matters
+    to nobody, as long as it fits. Errors: Refused ``not-built``."""
+    known = manifest.read(folder)
+    if known is None:
+        raise Refused(
+            "not-built", f"{folder} has no {manifest.NAME} of a build", "copy it whole from where it was built"
+        )
+    found = tuple(Artefact(**row) for row in known["artefacts"])
+    for a in found:
+        path = folder / a.path
+        if not path.is_file() or sha256_of(path) != a.sha256:
+            raise Refused("not-built", f"{path} is not as the manifest beside it says", "copy it again")
+    return Standing(folder, folder, known["digest"], found, known.get("abi") or "")
 
 
 def server_of(artefacts: Sequence[Artefact], wanted: str) -> Artefact:

@@ -79,6 +79,7 @@ def main() -> None:
     proxies = sorted(k for k in os.environ if k.lower().endswith("_proxy") and k.lower() != "no_proxy")
     print(f"pid {os.getpid()} host {option('--host', '')} proxies {proxies} home {os.environ['HOME']}", flush=True)
     print(f"more {os.environ.get('LLAMA_ARG_HOST')} {os.environ.get('TOY')}", flush=True)
+    print(f"library {os.environ.get('GGML_BACKEND_PATH')}", flush=True)
     if MODE == "dies":
         print("error: this model has no tensors", flush=True)
         sys.exit(3)
