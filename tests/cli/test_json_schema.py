@@ -221,6 +221,8 @@ PARTS = {
     ],
     "forecast": ["mark", "outlook", "turn"],
     "new": ["renamed"],
+    "move": ["stackChange", "stackedPatch", "blocker"],
+    "undo": ["undone", "undoLog", "step"],
     "import": ["importedPatch"],
     "list": ["listedPatch"],
     "show": ["shownPatch", "shownFile"],
