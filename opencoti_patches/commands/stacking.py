@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opencoti_patches.commands.common import FUNCTION, Project, Run, open_project, reread, within
+from opencoti_patches.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from opencoti_patches.carry.from_folder import Snapshot
     from opencoti_patches.stack.desk import Desk
     from opencoti_patches.stack.model import Change, Settled
+    from opencoti_patches.tree.worktree import WorkTree
 
 ACCEPT = click.option("--accept-adapted", is_flag=True, help="Write patches whose content changed, too.")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
@@ -63,12 +66,29 @@ def written(
         dry_run=dry_run,
         needs=[] if change.refused else needs,
         claims=stale_claims(project.series, change.renamed) if settled else (),
-        steps=steps if change.refused else (),
+        steps=steps if change.refused or change.left else (),
         more=more,
         head=head,
         verbose=run.verbose,
     )
     return answer, settled
+
+
+def edited(run: Run, project: Project, folder: str | None) -> tuple[WorkTree, Snapshot]:
+    """The folder with the edits, the project's own tree for None. Errors: UsageError ``no-folder``,
+    ``unknown-folder``."""
+    from opencoti_patches.carry.from_folder import take
+    from opencoti_patches.tree.worktree import WorkTree
+
+    place = run.directory / folder if folder else project.config.tree
+    if not place.is_dir():
+        raise UsageError(
+            "no-folder",
+            f"there is no folder {folder or within(project.config, place)}",
+            "make one to edit in: opencoti-patches edit PATCH DIR",
+        )
+    work = WorkTree(place, project.store)
+    return work, take(work)
 
 
 def both(function: FUNCTION) -> FUNCTION:

@@ -9,6 +9,7 @@ from typing import Any
 from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.report.wrapping import WIDTH, plural, wrapped
+from opencoti_patches.stack.absorb import Edit
 from opencoti_patches.stack.model import Blocker, Change, Fated, Settled
 
 _SHOWN = 30  # lines of an interdiff, files that differ
@@ -32,7 +33,7 @@ def report(
 ) -> Report:
     """``settled`` is None where nothing may be written: ``change`` says why, or ``needs`` names adapted patches that
     nobody accepted. ``steps`` are the commands to run next, ``more`` and ``head`` what one command alone has to say."""
-    ok = settled is not None
+    ok = settled is not None and not change.left
     text = list(head)
     for row in change.rows if not change.refused else ():
         if row.fate != "kept" or row.reason or verbose:
@@ -61,6 +62,7 @@ def report(
         "claims": list(claims),
         "in_the_way": [_blocker(b) for b in change.blockers],
         "refused": printable(change.refused),
+        "left": [printable(n) for n in change.left],
         "next": list(steps),
         **(more or {}),
     }
@@ -106,6 +108,8 @@ def _blocker(b: Blocker) -> dict[str, Any]:
 
 
 def _tree(settled: Settled) -> list[str]:
+    if settled.after is None and settled.before:
+        return ["the series does not apply as a whole until that is mended"]
     if settled.after is None:
         return ["the series does not apply as a whole, as before"]
     if settled.before == settled.after:
@@ -119,6 +123,27 @@ def _tree(settled: Settled) -> list[str]:
         *(f"    {f}" for f in files[:_SHOWN]),
         *more,
     ]
+
+
+def absorbed(edits: Sequence[Edit]) -> list[str]:
+    """Where each edit goes."""
+    lines: list[str] = []
+    for e in edits:
+        size = f":{e.lo + 1}, +{len(e.added)} -{e.hi - e.lo}" if e.added or e.hi > e.lo else ""
+        lines += wrapped(f"{printable(e.file)}{size}: {f'into {printable(e.into)}' if e.into else f'left: {e.why}'}")
+    return lines
+
+
+def edit_row(e: Edit) -> dict[str, Any]:
+    """An edit as the document has it."""
+    return {
+        "file": printable(e.file),
+        "line": e.lo + 1 if e.added or e.hi > e.lo else 0,
+        "added": len(e.added),
+        "removed": e.hi - e.lo,
+        "into": printable(e.into) if e.into else None,
+        "why": e.why,
+    }
 
 
 def undone(command: str, step: Step, saved: Sequence[str]) -> Report:

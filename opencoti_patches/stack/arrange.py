@@ -80,7 +80,7 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
         if whole:
             carried = desk.carry(later, desk.tree(entries[: at + 1]), desk.tree(entries[:at]))
             if carried.stuck:
-                return _refused(desk, entries, carried, {name}, f"without {printable(name)}")
+                return refused(desk, entries, carried, {name}, f"without {printable(name)}")
             note(rows, carried.rows)
             later = carried.entries
         entries = (*entries[:at], *later)
@@ -131,7 +131,7 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
     if carried.stuck:
-        return _refused(desk, series.entries, carried, set(), f"behind {printable(name)}")
+        return refused(desk, series.entries, carried, set(), f"behind {printable(name)}")
     note(rows, carried.rows)
     said = row.reason if row.status != "kept" else ""
     fate: Fate = "adapted" if row.status == "adapted" else "enabled"
@@ -154,7 +154,7 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
         before, middle, later = entries[:at], entries[at + 1 : to + 1], entries[to + 1 :]
         first = desk.carry(middle, desk.tree((*before, mine)), desk.tree(before))
         if first.stuck:
-            return _refused(desk, entries, first, {name}, f"before {printable(name)}")
+            return refused(desk, entries, first, {name}, f"before {printable(name)}")
         second = desk.carry([mine], desk.tree(before), desk.tree((*before, *first.entries)))
         now = (*before, *first.entries, *second.entries)
     else:
@@ -162,11 +162,11 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
         first = desk.carry([mine], desk.tree(entries[:at]), desk.tree(before))
         others = {e.name for e in middle}
         if first.stuck:
-            return _refused(desk, entries, first, others, f"before {printable(middle[0].name)}")
+            return refused(desk, entries, first, others, f"before {printable(middle[0].name)}")
         second = desk.carry(middle, desk.tree(before), desk.tree((*before, *first.entries)))
         now = (*before, *first.entries, *second.entries)
     if second.stuck:
-        return _refused(desk, entries, second, set(), "in the new order")
+        return refused(desk, entries, second, set(), "in the new order")
     note(rows, (*first.rows, *second.rows))
     wanted, got = desk.tree(entries[: len(now)]), desk.tree(now)
     if why := _other(desk, entries, now, wanted, got):
@@ -214,7 +214,7 @@ def words(reason: str) -> str:
     return reason.replace("upstream's", "the other tree's").replace("upstream", "the other tree")
 
 
-def _refused(desk: Desk, entries: Sequence[Entry], carried: Carried, of: set[PatchName], where: str) -> Change:
+def refused(desk: Desk, entries: Sequence[Entry], carried: Carried, of: set[PatchName], where: str) -> Change:
     """Nothing may be written: the first patch without a place, and the lines that keep it from having one."""
     bad = carried.stuck[0]
     why = "it would have nothing left to do" if bad.status == "upstreamed" else words(bad.reason)

@@ -6,17 +6,20 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.bump import bump
+from opencoti_patches.carry.compose import composed
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.strict import check
+from opencoti_patches.series.order import entry_of
 from opencoti_patches.series.parse import parse
 from opencoti_patches.tree import trees
 
@@ -42,7 +45,7 @@ class Desk:
         self.store = store
         self.folder = folder
         self.progress = progress
-        self._made = 0
+        self._numbers = count(1)
 
     def plan(self, entries: Sequence[Entry]) -> Plan:
         """git's verdict on these patches in this order, on the base."""
@@ -52,10 +55,25 @@ class Desk:
         """The tree after these patches. Errors: Refused ``does-not-apply``."""
         return trees.applied(self.plan(entries))
 
+    def holding(self, entries: Sequence[Entry]) -> Desk:
+        """The same desk with these patches on it."""
+        other = copy.copy(self)
+        other.series = self.series._replace(entries=tuple(entries))
+        return other
+
+    def made(self, name: str, raw: bytes) -> Entry:
+        """A patch of its own, which is in no folder."""
+        return self.fresh(entry_of(self.series.dir, name, raw), raw)
+
     def fresh(self, entry: Entry, raw: bytes) -> Entry:
         """The entry with other bytes."""
-        self._made += 1
-        return staged(entry, raw, self.folder / f"{self._made}.patch")
+        return staged(entry, raw, self.folder / f"{next(self._numbers)}.patch")
+
+    def composed(self, entry: Entry, before: TreeId, after: TreeId, header: bytes | None = None) -> Entry:
+        """The entry as the difference of two trees, in its own manner; under another header if one is given."""
+        raw = composed(entry, before, after, self.store.repo, header)
+        own = parse(entry.raw, entry.strip).header if header is None else header
+        return self.fresh(entry, _headed(entry, raw, own))
 
     def carry(self, entries: Sequence[Entry], old: TreeId, new: TreeId) -> Carried:
         """Patches that apply on tree ``old``, brought to ``new``. Whatever the carry says in a header is left out:
@@ -68,7 +86,7 @@ class Desk:
         now: list[Entry] = []
         for e, row in zip(entries, found, strict=True):
             if row.raw is not None:
-                row = _replaced(row, _headed(e, row.raw))
+                row = _replaced(row, _headed(e, row.raw, parse(e.raw, e.strip).header))
             rows.append(row)
             if row.raw is not None:
                 now.append(self.fresh(e, row.raw))
@@ -98,10 +116,10 @@ def index_of(entries: Sequence[Entry], name: PatchName) -> int:
     return [e.name for e in entries].index(name)
 
 
-def _headed(entry: Entry, raw: bytes) -> bytes:
-    """The new bytes under the old header, without headings of hunks where the old ones had none."""
+def _headed(entry: Entry, raw: bytes, header: bytes) -> bytes:
+    """The new bytes under this header, without headings of hunks where the old ones had none."""
     old, new = parse(entry.raw, entry.strip), parse(raw, entry.strip)
-    parts, at = [old.header], len(new.header)
+    parts, at = [header], len(new.header)
     bare = not any(h.section for f in old.files for h in f.hunks)
     for h in (h for f in new.files for h in f.hunks if bare and h.section):
         end = raw.index(b"\n", h.span[0])

@@ -39,7 +39,8 @@ class Fated(NamedTuple):
 class Change(NamedTuple):
     """A series rearranged, not written yet: the patches in their new order, what became of those that were
     touched, and the text of the series file (None where there is none and none is needed). ``gone`` are files that
-    leave the folder, ``there`` new patches whose files are there already; ``blockers`` and ``refused`` say why nothing may be written."""
+    leave the folder, ``there`` new patches whose files are there already, ``left`` patches in conflict that
+    are to be mended later; ``blockers`` and ``refused`` say why nothing may be written."""
 
     entries: tuple[Entry, ...]
     rows: tuple[Fated, ...]
@@ -47,6 +48,7 @@ class Change(NamedTuple):
     gone: tuple[PatchName, ...] = ()
     renamed: Mapping[str, str] = {}
     there: tuple[PatchName, ...] = ()
+    left: tuple[PatchName, ...] = ()
     blockers: tuple[Blocker, ...] = ()
     refused: str = ""
 

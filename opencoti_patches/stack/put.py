@@ -24,7 +24,7 @@ def settle(change: Change, desk: Desk, *, dry_run: bool = False) -> Settled:
     series, folder = desk.series, desk.series.dir
     before, after = desk.plan(series.entries), desk.plan(change.entries)
     was = {change.renamed.get(v.name, v.name) for v in before.verdicts if v.applied}
-    broken = [v for v in after.verdicts if not v.applied and v.name in was]
+    broken = [v for v in after.verdicts if not v.applied and v.name in was - set(change.left)]
     if broken:
         raise Refused(
             "breaks-later",

@@ -222,6 +222,7 @@ PARTS = {
     "forecast": ["mark", "outlook", "turn"],
     "new": ["renamed"],
     "move": ["stackChange", "stackedPatch", "blocker"],
+    "absorb": ["absorbedEdit"],
     "undo": ["undone", "undoLog", "step"],
     "import": ["importedPatch"],
     "list": ["listedPatch"],
