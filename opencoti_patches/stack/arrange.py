@@ -165,30 +165,59 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
             return refused(desk, entries, first, others, f"before {printable(middle[0].name)}")
         second = desk.carry(middle, desk.tree(before), desk.tree((*before, *first.entries)))
         now = (*before, *first.entries, *second.entries)
-    if second.stuck:
-        return refused(desk, entries, second, set(), "in the new order")
     note(rows, (*first.rows, *second.rows))
-    wanted, got = desk.tree(entries[: len(now)]), desk.tree(now)
-    if why := _other(desk, entries, now, wanted, got):
-        return Change(entries, tuple(rows.values()), None, refused=why)
+    wanted = desk.tree(entries[: len(now) + len(second.stuck)])
+    why = "it finds no place there" if second.stuck else _other(desk, entries, now, wanted)
+    if why:  # where two insert at one place, the tree that has to come out says which goes first
+        stepped = _stepwise(desk, entries, at, to)
+        if stepped is None:
+            return Change(entries, tuple(rows.values()), None, refused=f"{printable(name)} cannot go there: {why}")
+        rows = {e.name: Fated(e.name, "regenerated") for e in stepped if e is not entries[index_of(entries, e.name)]}
+        now = stepped[: len(stepped) - len(later)]
     rows = {n: _plain(r) for n, r in rows.items()}
-    rows[name] = Fated(name, rows[name].fate, f"behind {printable(after)} now" if after else "the first now")
+    rows[name] = Fated(
+        name,
+        rows[name].fate if name in rows else "kept",
+        f"behind {printable(after)} now" if after else "the first now",
+    )
     text = encode(lines.moved(lines.text_of(desk.series), name, after))
     order = [e.name for e in now if e.name in rows]
     return Change((*now, *later), tuple(rows[n] for n in order), text)
 
 
-def _other(desk: Desk, old: Sequence[Entry], new: Sequence[Entry], wanted: TreeId, got: TreeId) -> str:
+def _stepwise(desk: Desk, entries: Sequence[Entry], at: int, to: int) -> tuple[Entry, ...] | None:
+    """The patch moved past one other at a time, each pair making what it made; None where a pair cannot."""
+    now = list(entries)
+    for i in range(at, to) if to > at else range(at - 1, to - 1, -1):
+        one, two = now[i], now[i + 1]
+        start, between, end = desk.tree(now[:i]), desk.tree(now[: i + 1]), desk.tree(now[: i + 2])
+        carried = desk.carry([two], between, start)
+        if carried.stuck:
+            return None
+        now[i] = carried.entries[0]
+        now[i + 1] = desk.composed(one, desk.tree(now[: i + 1]), end)
+        if not (_same(two, now[i]) and _same(one, now[i + 1])):
+            return None
+    return tuple(now)
+
+
+def _other(desk: Desk, old: Sequence[Entry], new: Sequence[Entry], wanted: TreeId) -> str:
     """Why a new order is not the same series; empty if it is."""
+    got = desk.tree(new)
     if wanted != got:
         files = ", ".join(map(printable, sorted(desk.store.repo.diff_trees(wanted, got))[:3]))
         return f"in the new order they make another tree: {files}"
     had = {e.name: e for e in old}
     for e in new:
-        a, b = (parse(x.raw, x.strip, x.reverse) for x in (had[e.name], e))
-        if a is not b and not guards.compare(a, b).same:
+        if not _same(had[e.name], e):
             return f"{printable(e.name)} would do something else in the new order"
     return ""
+
+
+def _same(old: Entry, new: Entry) -> bool:
+    """Whether two forms of a patch add and remove the same lines."""
+    a, b = (parse(e.raw, e.strip, e.reverse) for e in (old, new))
+    return a is b or guards.compare(a, b).same
 
 
 def _plain(row: Fated) -> Fated:

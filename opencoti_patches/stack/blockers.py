@@ -23,7 +23,7 @@ def blockers(desk: Desk, entries: Sequence[Entry], name: PatchName, of: Set[Patc
         cells = weave.cells(f.old) if f.old else None
         maker = weave.makers.get(f.old or f.new or "")
         if maker and entries[maker[0]].name in of:
-            found.append((0, Blocker(name, entries[maker[0]].name, printable(f.path), 0, maker[1], "")))
+            found.append((0, Blocker(name, entries[maker[0]].name, printable(f.old or f.path), 0, maker[1], "")))
         if cells is None:
             continue
         grown = 0

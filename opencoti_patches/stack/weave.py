@@ -144,14 +144,16 @@ def _after(f: FilePatch, cells: Sequence[Cell], patch: int, number: int, offsets
     return now
 
 
-def without(cells: Sequence[Cell], patch: int) -> list[bytes]:
-    """The file's lines as they would be had one patch not been there."""
+def without(cells: Sequence[Cell], patch: int) -> tuple[list[bytes], list[int]]:
+    """The file's lines as they would be had one patch not been there, and for each cell how many stand before it."""
     lines: list[bytes] = []
+    where: list[int] = []
     for cell in cells:
         lines += [g.line for g in cell.before if g.killer == patch and g.owner != patch]
+        where.append(len(lines))
         if cell.owner != patch:
             lines.append(cell.line)
-    return lines[:-1]
+    return lines[:-1], where
 
 
 def offsets_of(parsed: Parsed, plan: Plan, name: PatchName) -> dict[tuple[int, int], int]:
