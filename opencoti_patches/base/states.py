@@ -42,7 +42,7 @@ def put(changes: Mapping[Path, bytes | None], store: Store, read: Mapping[Path, 
     if not real:
         return
     number, top = _at(store) + 1, _top(store)
-    step = _document(store, store.writer, real, now)
+    step = _document(store, store.writer, time.strftime("%Y-%m-%d %H:%M:%S"), real, now)
     log: dict[Path, bytes | None] = {_file(store, number): step, _pointer(store): _numbers(number, number)}
     for gone in [number - _KEPT, *range(number + 1, top + 1)]:
         if _file(store, gone).exists():
@@ -98,14 +98,17 @@ def _swap(
     saved = _put_aside(store, {p: data for p in edited if (data := now[p]) is not None})
     log: dict[Path, bytes | None] = {_pointer(store): _numbers(at, _top(store))}
     if back:
-        log[back] = _document(store, doc["what"], changes, now)
+        log[back] = _document(store, doc["what"], doc["when"], changes, now)
     fs.replace_all({**changes, **log}, store.journal, {p: data for p, data in now.items() if data is not None})
     return Step(number, doc["what"], doc["when"], tuple(doc["files"]), undone=back is not None), saved
 
 
-def _document(store: Store, what: str, changes: Mapping[Path, bytes | None], now: Mapping[Path, bytes | None]) -> bytes:
+def _document(
+    store: Store, what: str, when: str, changes: Mapping[Path, bytes | None], now: Mapping[Path, bytes | None]
+) -> bytes:
+    """A step, or what takes one back."""
     rows = {_shown(store, p): {"before": _text(now[p]), "after": _sum(data)} for p, data in changes.items()}
-    return json.dumps({"what": what, "when": time.strftime("%Y-%m-%d %H:%M:%S"), "files": rows}).encode()
+    return json.dumps({"what": what, "when": when, "files": rows}).encode()
 
 
 def _put_aside(store: Store, files: Mapping[Path, bytes]) -> tuple[Path, ...]:

@@ -13,7 +13,7 @@ from opencoti_patches.series import order
     epilog=example(
         """
 opencoti-patches split 0033 --files '*.cu' --name cuda-part --renumber
-opencoti-patches split 0033 --hunks ggml-cuda.cu:1,3-4 -m "Pin the host half"
+opencoti-patches split 0033 --hunks ggml-cuda.cu:1,3-4 -m "Pin it"
 """
     )
 )

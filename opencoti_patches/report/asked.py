@@ -12,7 +12,7 @@ from opencoti_patches.report.wrapping import plural, wrapped
 from opencoti_patches.stack.asking import Hit, Owned
 from opencoti_patches.stack.deps import Needs, On, standing_on
 
-_SHOWN = 8  # lines of a file
+_SHOWN = 8  # runs of lines of a file
 
 
 def deps(found: Sequence[Needs], one: PatchName | None) -> Report:
@@ -42,10 +42,22 @@ def deps(found: Sequence[Needs], one: PatchName | None) -> Report:
 def _on(other: PatchName, rows: Sequence[On]) -> list[str]:
     parts = []
     for on in rows:
-        more = ",…" if len(on.lines) > _SHOWN else ""
-        where = f":{','.join(map(str, on.lines[:_SHOWN]))}{more}" if on.lines else f" ({on.why})"
+        runs = _runs(on.lines)
+        more = ", …" if len(runs) > _SHOWN else ""
+        where = f":{', '.join(runs[:_SHOWN])}{more}" if on.lines else f" ({on.why})"
         parts.append(f"{printable(on.file)}{where}")
     return wrapped(f"{printable(other)}: {'; '.join(parts)}", 4)
+
+
+def _runs(lines: Sequence[int]) -> list[str]:
+    """Lines as people write them: ``3``, ``7-9``."""
+    runs: list[list[int]] = []
+    for line in lines:
+        if runs and line == runs[-1][1] + 1:
+            runs[-1][1] = line
+        else:
+            runs.append([line, line])
+    return [f"{a}-{b}" if b > a else str(a) for a, b in runs]
 
 
 def _rows(on: Mapping[PatchName, Sequence[On]]) -> list[dict[str, Any]]:

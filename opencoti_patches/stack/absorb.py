@@ -74,7 +74,9 @@ def absorb(desk: Desk, snapshot: Snapshot) -> Absorbed:
         files = ", ".join(dict.fromkeys(printable(e.file) for e in mine))
         rows[name] = Fated(name, "refreshed", f"{len(mine)} edit{'s' * (len(mine) > 1)} of {files}")
     refused = "" if taken else "no edit has one patch that it belongs to"
-    return Absorbed(Change(work.series.entries, tuple(rows.values()), None, refused=refused), tuple(edits), tip)
+    order = [e.name for e in entries if e.name in rows]
+    change = Change(work.series.entries, tuple(rows[n] for n in order), None, refused=refused)
+    return Absorbed(change, tuple(edits), tip)
 
 
 def _folded(

@@ -16,7 +16,7 @@ from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
 from opencoti_patches.series.heading import heading
 from opencoti_patches.series.numbering import Numbers, folder_of, slug
-from opencoti_patches.series.order import entry_of, with_renamed
+from opencoti_patches.series.order import entry_of, number_of, with_renamed
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import line_of
 from opencoti_patches.stack import lines
@@ -33,7 +33,7 @@ def select(parsed: Parsed, globs: Sequence[str], hunks: Sequence[str]) -> Select
     """What ``--files GLOB`` and ``--hunks FILE:1,3`` mean. Errors: UsageError ``bad-selection``."""
     found: dict[int, set[int] | None] = {}
     for glob in globs:
-        hits = [i for i, f in enumerate(parsed.files) if fnmatchcase(f.path, glob) or f.path.endswith(f"/{glob}")]
+        hits = [i for i, f in enumerate(parsed.files) if any(fnmatchcase(p, glob) for p in _ends(f.path))]
         if not hits:
             raise UsageError("bad-selection", f"no file of the patch is called {glob}", _files(parsed))
         found |= dict.fromkeys(hits, None)
@@ -110,6 +110,8 @@ def split(
     rows = [Fated(name, "refreshed", "without what went into the new patch"), Fated(new_name, "made", f"of {name}")]
     rows += [Fated(PatchName(new), "renamed", was=old) for old, new in shifted.items()]
     all_now = (*now, *later)
+    if numbers.numbered and [number_of(e.name) for e in all_now].count(number_of(new_name)) > 1:
+        raise Refused("no-number", f"the number of {new_name} is another patch's", "opencoti-patches renumber")
     listed = desk.series.listed or lines.needed([e.name for e in all_now], text)
     return Change(
         all_now,
@@ -177,6 +179,12 @@ def _exact(desk: Desk, upto: Sequence[Entry]) -> Entry:
     landed = [Landing(i, h, 0, far) for (i, h), far in offsets.items()]
     raw = renumbered(entry.raw, parse(entry.raw, entry.strip), starts(parsed, landed, entry.reverse))
     return desk.fresh(entry, raw)
+
+
+def _ends(path: str) -> list[str]:
+    """A path and what is left of it behind each of its folders."""
+    parts = path.split("/")
+    return ["/".join(parts[i:]) for i in range(len(parts))]
 
 
 def _numbers(text: str) -> set[int]:

@@ -120,3 +120,14 @@ def test_squash_of_what_undoes_itself(small: Project, forked: Forked) -> None:
     there, back = diff("f.txt", LINES, swap(LINES, 3, "x\n")), diff("f.txt", swap(LINES, 3, "x\n"), LINES)
     small({"0001-there.patch": HEAD + there, "0002-back.patch": HEAD + back})
     assert forked("squash", "1", "2", "--json").json["error"]["code"] == "no-change"
+
+
+def test_a_number_that_is_another_patchs(small: Project, forked: Forked) -> None:
+    root = small({"0001-both.patch": BOTH, "0003-x.patch": HEAD})
+    made = "diff --git a/n.txt b/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n"
+    forked.write("patches/0003-x.patch", HEAD + made)
+    forked.write("patches/0002-y.patch", HEAD + made.replace("n.txt", "m.txt"))
+    forked.write("patches/series", "0001-both.patch\n0003-x.patch\n0002-y.patch\n")
+    refused = forked("split", "1", "--files", "g.txt", "--renumber", "--json").json["error"]
+    assert (refused["code"], refused["hint"]) == ("no-number", "opencoti-patches renumber")
+    assert len(series_of(root)) == 3

@@ -108,7 +108,7 @@ def raws(entries: Sequence[Entry]) -> dict[PatchName, bytes]:
 
 
 @given(states=stacks(), data=st.data())
-@examples(25)
+@examples(10)
 def test_moved_there_and_back_is_the_same_to_the_byte(ground: Ground, states: list[Files], data: st.DataObject) -> None:
     base, series = ground.series(states)
     entries = series.entries
@@ -129,7 +129,7 @@ def test_moved_there_and_back_is_the_same_to_the_byte(ground: Ground, states: li
 
 
 @given(states=stacks(), data=st.data())
-@examples(25)
+@examples(10)
 def test_split_and_squashed_is_the_same(ground: Ground, states: list[Files], data: st.DataObject) -> None:
     base, series = ground.series(states)
     entry = data.draw(st.sampled_from(series.entries))
@@ -152,7 +152,7 @@ def test_split_and_squashed_is_the_same(ground: Ground, states: list[Files], dat
 
 
 @given(states=stacks(), data=st.data())
-@examples(25)
+@examples(10)
 def test_what_does_not_stand_on_a_patch_goes_in_without_it(
     ground: Ground, states: list[Files], data: st.DataObject
 ) -> None:
@@ -168,7 +168,7 @@ def test_what_does_not_stand_on_a_patch_goes_in_without_it(
 
 
 @given(states=stacks())
-@examples(15)
+@examples(6)
 def test_the_weave_ends_at_the_tip_and_knows_the_owners(ground: Ground, states: list[Files]) -> None:
     base, series = ground.series(states)
     with desk(series, base, ground.store, Silent()) as work:
