@@ -101,7 +101,8 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
     ``does-not-apply``."""
     series = desk.series
     text = lines.text_of(series)
-    outs = {o.line.name: o for o in lines.left_out(text) if (series.dir / o.line.name).is_file()}
+    listed = {e.name for e in series.entries}
+    outs = {o.line.name: o for o in lines.left_out(text) if o.line.name not in listed and _inside(series, o.line.name)}
     if not outs:
         raise UsageError("unknown-patch", "no comment of the series names a patch that is left out", "")
     stand_ins = tuple(entry_of(series.dir, n, b"") for n in outs)
@@ -138,6 +139,11 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
     mine = Fated(name, fate, said, row.interdiff)
     entries = (*before, entry, *carried.entries)
     return Change(entries, (mine, *rows.values()), encode(lines.enabled(text, out)), there=(name,))
+
+
+def _inside(series: Series, name: str) -> bool:
+    """Whether a file of the patches folder is called so."""
+    return not name.startswith("/") and ".." not in name.split("/") and (series.dir / name).is_file()
 
 
 def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:

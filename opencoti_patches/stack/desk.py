@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -86,7 +87,7 @@ class Desk:
         now: list[Entry] = []
         for e, row in zip(entries, found, strict=True):
             if row.raw is not None:
-                row = _replaced(row, _headed(e, row.raw, parse(e.raw, e.strip).header))
+                row = replace(row, raw=_headed(e, row.raw, parse(e.raw, e.strip).header))
             rows.append(row)
             if row.raw is not None:
                 now.append(self.fresh(e, row.raw))
@@ -126,9 +127,3 @@ def _headed(entry: Entry, raw: bytes, header: bytes) -> bytes:
         parts += [raw[at : raw.index(b" @@", h.span[0]) + 3], b"\r" * (raw[end - 1 : end] == b"\r")]
         at = end
     return b"".join(parts) + raw[at:]
-
-
-def _replaced(row: Row, raw: bytes) -> Row:
-    from dataclasses import replace
-
-    return replace(row, raw=raw)

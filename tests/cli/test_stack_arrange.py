@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import CONFIG, HEAD, LINES, Project, diff, swap
+from cli.documents import CONFIG, HEAD, LINES, OTHER, Project, diff, swap
 from cli.stacks import FIVE, NAMES, STACK, TWO, files_of, number, series_of, text_at, tip
 
 if TYPE_CHECKING:
@@ -104,6 +104,21 @@ def test_disabled_and_enabled_is_the_same_tree(small: Project, forked: Forked) -
     assert forked("enable", "longer").code == 0
     assert series_of(root) == NAMES
     assert tip(forked) == tree
+
+
+def test_comments_that_are_no_patches_left_out(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    forked.write("patches/0009-own.patch", HEAD + diff("g.txt", OTHER, swap(OTHER, 5, "five\n")))
+    forked.write("more.patch", FIVE[NAMES[0]])
+    head = ["# 0001-two.patch is the first", "# ../more.patch", "# see 0009-own.patch"]
+    lines = [*head, *NAMES, "#0009-own.patch -p1  # not now"]
+    forked.write("patches/series", "".join(f"{line}\n" for line in lines))
+    for name in ("1", "more", "0007"):
+        refused = forked("enable", name, "--json")
+        assert (refused.code, refused.json["error"]["code"]) == (2, "unknown-patch")
+    assert forked("enable", "9").code == 0
+    assert series_of(root) == [*head, *NAMES, "0009-own.patch -p1"]
+    tip(forked)
 
 
 def test_enable_of_what_drifted_meanwhile(small: Project, forked: Forked) -> None:

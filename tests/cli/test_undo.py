@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import MOVED, Project
+from cli.documents import HEAD, MOVED, Project, diff
 from cli.stacks import FIVE, NAMES, files_of
+from cli.test_bump import CODE, Carry, carry
 
 if TYPE_CHECKING:
     from e2e.forked import Forked
 
+TWO = HEAD + diff("f.c", CODE.splitlines(True), CODE.replace("x * 2", "x * 22").splitlines(True))
+__all__ = ["carry"]  # the fixture
 WRITES = [
     ["move", "1", "--last"],
     ["drop", "2"],
@@ -39,6 +42,29 @@ def test_each_is_undone_and_redone(small: Project, forked: Forked, command: list
         assert files_of(root) == before
         assert forked("redo").code == 0
         assert files_of(root) == after
+
+
+def test_regen_and_new_are_undone(small: Project, forked: Forked) -> None:
+    root = small({"0001-ten.patch": MOVED})
+    states = [files_of(root)]
+    assert forked("regen").code == 0
+    states.append(files_of(root))
+    assert forked("apply").code == 0
+    (root / "tree/g.txt").write_text("other\n")
+    assert forked("new", "other").code == 0
+    states.append(files_of(root))
+    for state in states[-2::-1]:
+        assert forked("undo").code == 0
+        assert files_of(root) == state
+
+
+def test_bump_is_undone_with_the_configuration(carry: Carry) -> None:
+    project = carry({"f.c": CODE}, {"f.c": f"// new\n{CODE}"}, {"0001-two.patch": TWO})
+    before = project.files()
+    assert project("bump", "new").code == 0
+    assert project.files() != before
+    assert project("undo").code == 0
+    assert project.files() == before
 
 
 def test_steps_are_undone_one_by_one(small: Project, forked: Forked) -> None:
