@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.carry import guards
@@ -57,23 +57,30 @@ def absorb(desk: Desk, snapshot: Snapshot) -> Absorbed:
     guard_markers(snapshot.began, snapshot.now, desk.store)
     woven = Woven(entries, plan, desk.base, desk.store)
     found = _Edits(desk, snapshot, woven)
-    work, tip, taken = desk, plan.tip, set[PatchName]()
+    work, tip = desk, plan.tip
     rows: dict[PatchName, Fated] = {}
-    edits = list(found.edits)
-    for name in sorted({e.into for e in edits if e.into}, key=lambda n: index_of(entries, n)):
-        goal = found.tree(plan.tip, taken | {name})
+    done: list[Edit] = []
+    left: dict[Edit, str] = {}
+    owners = sorted({e.into for e in found.edits if e.into}, key=lambda n: index_of(entries, n))
+    groups = [(name, [e for e in found.edits if e.into == name]) for name in owners]
+    while groups:
+        name, group = groups.pop(0)
+        goal = found.tree(plan.tip, [*done, *group])
         now, more, why = _folded(work, name, tip, goal)
-        if now is None:
-            edits = [e._replace(into=None, why=why) if e.into == name else e for e in edits]
-            continue
-        taken.add(name)
-        work, tip = work.holding(now), goal
-        rows |= {n: r for n, r in more.items() if n not in rows or r.fate != "kept"}
-    for name in taken:
-        mine = [e for e in edits if e.into == name]
+        if now is not None:
+            work, tip = work.holding(now), goal
+            done += group
+            rows |= {n: r for n, r in more.items() if n not in rows or r.fate != "kept"}
+        elif len(group) > 1:
+            groups[:0] = [(name, [e]) for e in group]
+        else:
+            left[group[0]] = why
+    edits = [e._replace(into=None, why=left[e]) if e in left else e for e in found.edits]
+    for name in {e.into for e in done if e.into}:
+        mine = [e for e in done if e.into == name]
         files = ", ".join(dict.fromkeys(printable(e.file) for e in mine))
         rows[name] = Fated(name, "refreshed", f"{len(mine)} edit{'s' * (len(mine) > 1)} of {files}")
-    refused = "" if taken else "no edit has one patch that it belongs to"
+    refused = "" if done else "no edit has one patch that it belongs to"
     order = [e.name for e in entries if e.name in rows]
     change = Change(work.series.entries, tuple(rows[n] for n in order), None, refused=refused)
     return Absorbed(change, tuple(edits), tip)
@@ -161,10 +168,10 @@ class _Edits:
             return None, f"{' and '.join(map(printable, names[:3]))} own its lines"
         return names[0], ""
 
-    def tree(self, tip: TreeId, names: Set[PatchName]) -> TreeId:
-        """The tip with the edits of these patches in."""
+    def tree(self, tip: TreeId, edits: Sequence[Edit]) -> TreeId:
+        """The tip with these edits in."""
         now: dict[str, Lines] = {}
-        for e in sorted((e for e in self.edits if e.into in names), key=lambda e: (e.file, -e.lo, -e.hi)):
+        for e in sorted(edits, key=lambda e: (e.file, -e.lo, -e.hi)):
             lines = now.setdefault(e.file, lines_of(self.contents[self.held[e.file][1]]))
             lines[e.lo : e.hi] = e.added
         oids = dict(zip(now, self.repo.hash_blobs([b"".join(x) for x in now.values()]), strict=True))

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.documents import Project
+from cli.documents import HEAD, LINES, Project, diff, swap
 from cli.stacks import FIVE, NAMES, STACK, files_of, text_at, tip
 
 if TYPE_CHECKING:
@@ -133,6 +133,23 @@ def test_absorb_of_three_edits_into_three_patches(small: Project, forked: Forked
     assert "0002-ten.patch and 0003-eleven.patch own its lines" in left.out
     assert forked("undo").code == 0
     assert files_of(root) == before
+
+
+def test_absorb_of_an_edit_that_has_no_place_keeps_none_of_the_others(small: Project, forked: Forked) -> None:
+    both = swap(swap(LINES, 10, "ten\n"), 25, "twenty-five\n")
+    patches = [HEAD + diff("f.txt", LINES, both), HEAD + diff("f.txt", both, [*both[:10], *both[11:]])]
+    root = small(dict(zip(["0001-both.patch", "0002-gone.patch"], patches, strict=True)))
+    assert forked("apply").code == 0
+    tree = root / "tree/f.txt"
+    edit(tree, "ten\nthe line number 12\n", "ten and twelve\n")  # where 0001 is, a line stands between the two
+    edit(tree, "twenty-five\n", "25\n")
+    done = forked("absorb", "--json")
+    assert done.code == 0, done.out
+    first, second = done.json["edits"]
+    assert (first["into"], second["into"]) == (None, "0001-both.patch")
+    assert first["why"].startswith("has no place in 0001-both.patch: ")
+    tip(forked)
+    assert text_at(forked, "2") == [*both[:10], *both[11:24], "25\n", *both[25:]]
 
 
 def test_absorb_wants_the_tip(small: Project, forked: Forked) -> None:
