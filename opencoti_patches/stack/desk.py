@@ -20,7 +20,7 @@ from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.strict import check
-from opencoti_patches.series.order import entry_of
+from opencoti_patches.series.order import SERIES_FILE, entry_of
 from opencoti_patches.series.parse import parse
 from opencoti_patches.tree import trees
 
@@ -46,6 +46,8 @@ class Desk:
         self.store = store
         self.folder = folder
         self.progress = progress
+        file = series.dir / SERIES_FILE
+        self.read = {file: file.read_bytes()} if series.listed else {}  # what is worked on: see states.put
         self._numbers = count(1)
 
     def plan(self, entries: Sequence[Entry]) -> Plan:

@@ -36,7 +36,8 @@ def settle(change: Change, desk: Desk, *, dry_run: bool = False) -> Settled:
     for name in new.keys() - had.keys() - set(change.there):
         _guard_free(folder / name, name, {folder / n for n in change.gone})
     aside = frozenset(v.name for v in after.verdicts if not v.applied)
-    rewritten = {n: raw for n, raw in new.items() if raw not in {e.raw for e in series.entries}}
+    known = {e.raw for e in series.entries}  # under another name, a patch is no new one
+    rewritten = {n: raw for n, raw in new.items() if raw not in known}
     plan = prove(
         change.entries,
         {n: raw for n, raw in rewritten.items() if n not in aside},
@@ -56,7 +57,7 @@ def settle(change: Change, desk: Desk, *, dry_run: bool = False) -> Settled:
     guard_plain(series, changes)
     changes = {p: raw for p, raw in changes.items() if raw is None or not p.is_file() or p.read_bytes() != raw}
     if not dry_run:
-        states.put(changes, desk.store, as_read(series))
+        states.put(changes, desk.store, as_read(series) | desk.read)
     return Settled(
         before=before.tip,
         after=after.tip,

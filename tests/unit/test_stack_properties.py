@@ -13,14 +13,15 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.core.errors import UsageError
+from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import EMPTY_TREE, Entry, PatchName, Series, TreeId
 from opencoti_patches.core.progress import Silent
 from opencoti_patches.series.order import entry_of, stamp_of
 from opencoti_patches.series.parse import parse
-from opencoti_patches.stack.arrange import move
+from opencoti_patches.stack.arrange import move, rename
 from opencoti_patches.stack.deps import deps
 from opencoti_patches.stack.desk import desk
+from opencoti_patches.stack.put import settle
 from opencoti_patches.stack.split import split
 from opencoti_patches.stack.squash import squash
 from opencoti_patches.stack.weave import Woven
@@ -105,6 +106,18 @@ def stacks(draw: st.DrawFn) -> list[Files]:
 def raws(entries: Sequence[Entry]) -> dict[PatchName, bytes]:
     """The bytes of each patch."""
     return {e.name: e.raw for e in entries}
+
+
+def test_a_series_file_that_was_saved_meanwhile_is_kept(ground: Ground) -> None:
+    base, series = ground.series([BASE, {**BASE, "f.c": BASE["f.c"][1:]}])
+    file, mine = series.dir / "series", "# mine\n0001-step.patch\n"
+    with desk(series, base, ground.store, Silent()) as work:
+        change = rename(work, series.entries[0].name, "other")
+        file.write_text(mine)
+        with pytest.raises(Refused, match="was changed while this ran"):
+            settle(change, work)
+    assert file.read_text() == mine
+    assert sorted(p.name for p in series.dir.glob("*other*")) == []
 
 
 @given(states=stacks(), data=st.data())
