@@ -42,6 +42,7 @@ class Store:
         self.scratch = root / "scratch"
         self.journal = self.own / "journal.json"
         self.session = self.own / "session"
+        self.writer = ""  # the command that holds the lock
 
     @cached_property
     def repo(self) -> Repository:
@@ -76,7 +77,8 @@ class Store:
         """Be the one writer. What a killed writer left is finished or swept first."""
         self.open()
         with fs.lock(self.root / "lock", command):
-            fs.recover(self.journal, (self.project, *folders))
+            fs.recover(self.journal, (self.project, self.own, *folders))
+            self.writer = command
             for folder in (*folders, self.own, self.fetching, self.bases, self.listings, self.downloads):
                 fs.sweep(folder)
             self._sweep()

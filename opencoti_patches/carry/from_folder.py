@@ -78,7 +78,7 @@ def rewritten(
             f"the folder is the tree before {name}: there is nothing for the patch to do",
             "edit the folder first",
         )
-    _no_markers(before, snapshot.now, store)
+    guard_markers(before, snapshot.now, store)
     old = parse(entry.raw, entry.strip, entry.reverse)
     if old.defects:  # what cannot be read of it is not kept beside what is written
         entry = entry._replace(raw=old.header)
@@ -112,7 +112,8 @@ def rewritten(
     )
 
 
-def _no_markers(before: TreeId, now: TreeId, store: Store) -> None:
+def guard_markers(before: TreeId, now: TreeId, store: Store) -> None:
+    """Errors: Refused ``markers`` if a conflict marker came into a file between two trees."""
     changed = store.repo.diff_trees(before, now)
     contents = store.repo.blobs(e[1] for sides in changed.values() for e in sides if e and e[0] != "160000")
     for path, (was, held) in changed.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from opencoti_patches.base import states
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.forward import forward
 from opencoti_patches.carry.from_folder import Snapshot
@@ -13,7 +14,6 @@ from opencoti_patches.carry.trial import judged, worse
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId, Verdict, printable
 from opencoti_patches.core.progress import Progress
-from opencoti_patches.doors import fs
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series import lock
 from opencoti_patches.series.numbering import Numbers, folder_of, slug
@@ -102,7 +102,7 @@ def make(
 
 def put(made: Made, store: Store) -> None:
     """Write what was made, all or nothing. Call with the store's lock held."""
-    fs.replace_all(made.placement.changes, store.journal)
+    states.put(made.placement.changes, store)
 
 
 def locked(placement: Placement, plan: Plan) -> Placement:

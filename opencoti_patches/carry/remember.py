@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import NamedTuple
 
+from opencoti_patches.base import states
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import resolutions
 from opencoti_patches.carry.model import Marked
@@ -100,7 +101,7 @@ def forget(store: Store, series: Series, wanted: str) -> Forgotten:
     gone = {r for r in (*theirs, *mine) if r.patch == name}
     changed = len(left) < len(theirs)
     if changed:
-        fs.replace_all({file: resolutions.text(left) if left else None}, store.journal, {file: before})
+        states.put({file: resolutions.text(left) if left else None}, store, {file: before})
     keep(store, [r for r in mine if r.patch != name])
     return Forgotten(name, len(gone), file if changed else None)
 

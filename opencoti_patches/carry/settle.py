@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from opencoti_patches.base import states
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import remember, resolutions
 from opencoti_patches.carry.model import Row
@@ -16,7 +17,6 @@ from opencoti_patches.carry.write import as_read, guard_plain
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.model import PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress
-from opencoti_patches.doors import fs
 from opencoti_patches.series import lock, order
 
 
@@ -81,5 +81,5 @@ def settle(
             read |= {file: before} if file.exists() else {}
     if not dry_run:
         guard_plain(series, changes)
-        fs.replace_all(changes, store.journal, read)
+        states.put(changes, store, read)
     return Settled(tuple(changes), plan.tip)

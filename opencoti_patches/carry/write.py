@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from opencoti_patches.base import states
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.prove import prove
@@ -44,7 +45,10 @@ def put_in_place(
     if not into:
         guard_plain(series, changes)
     if not dry_run:
-        fs.replace_all(changes, store.journal, {} if into else as_read(series))
+        if into:
+            fs.replace_all(changes, store.journal)
+        else:
+            states.put(changes, store, as_read(series))
     return list(changes)
 
 

@@ -60,10 +60,10 @@ def command(
     no patch, or leads out of the tree, is refused.
     """
 
+    from opencoti_patches.base import states
     from opencoti_patches.base.bootstrap import base_if_ready
     from opencoti_patches.base.store import Store
     from opencoti_patches.carry.new import locked
-    from opencoti_patches.doors import fs
     from opencoti_patches.report.imported import report
     from opencoti_patches.series import again
     from opencoti_patches.series.importing import prepare
@@ -97,7 +97,7 @@ def command(
         if plan:
             imported = imported._replace(placement=locked(imported.placement, plan))
         if not dry_run:
-            fs.replace_all(imported.placement.changes, store.journal)
+            states.put(imported.placement.changes, store)
     run.answer(
         report(
             imported,

@@ -6,7 +6,6 @@ import click
 
 from opencoti_patches.commands.common import Run, example, open_project, options, within
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.doors import fs
 from opencoti_patches.series import lock, order
 
 
@@ -26,6 +25,7 @@ def command(ctx: click.Context, run: Run) -> None:
     Commit that file: 'check' warns where patches and lock differ, 'check --locked' refuses. A lock that a
     merge left with conflict markers is written anew. If the series does not apply, nothing is written.
     """
+    from opencoti_patches.base import states
     from opencoti_patches.plan.strict import check
 
     project = open_project(run)
@@ -40,7 +40,7 @@ def command(ctx: click.Context, run: Run) -> None:
             content = lock.write(series, plan)
             changed = not file.exists() or file.read_bytes() != content
             if changed:
-                fs.write(file, content)
+                states.put({file: content}, project.store)
     data = {"lock": shown, "base": {"tree": plan.base}, "tip": {"tree": plan.tip}, "patches": len(series.entries)}
     if refused:
         first = refused[0]

@@ -1,0 +1,53 @@
+"""``edit``: a folder at the tree after a patch, ready to change."""
+
+from __future__ import annotations
+
+import click
+
+from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, within
+from opencoti_patches.core.model import Report, printable
+from opencoti_patches.series import order
+
+
+@click.command(
+    epilog=example(
+        """
+opencoti-patches edit 0031 WORK    # change WORK, then:
+opencoti-patches refresh 0031 WORK
+opencoti-patches edit 0031         # in tree/, as quilt does it
+"""
+    )
+)
+@click.argument("patch", metavar="PATCH", shell_complete=complete_patch)
+@click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
+@click.option("--force", is_flag=True, help="Overwrite local edits in DIR, saved as a patch first.")
+@options()
+@click.pass_context
+def command(ctx: click.Context, run: Run, patch: str, folder: str | None, force: bool) -> None:
+    """Bring DIR (default: tree.dir of opencoti.toml) to the tree after PATCH, ready to change. 'refresh' folds
+    what was changed into the patch then.
+    """
+    from opencoti_patches.report.advice import short
+    from opencoti_patches.tree import trees
+    from opencoti_patches.tree.folders import guard_folder
+    from opencoti_patches.tree.worktree import At, WorkTree
+
+    project = open_project(run)
+    config, store = project.config, project.store
+    target = guard_folder(run.directory / folder if folder else config.tree, config, store)
+    with store.writing("edit", config.patches):
+        series = order.load(config.patches, config.strip)  # again: another run may have written meanwhile
+        name = order.find(series, patch)
+        tree = trees.tree_after(series, name, project.base, store, progress=run.progress())
+        moved = WorkTree(target, store).move(At(tree=tree, patch=name), force=force)
+    shown = folder or printable(within(config, config.tree))
+    text = [f"saved your edits in {path}" for path in moved.saved]
+    text.append(f"{shown}: the tree after {printable(name)}, ready to change")
+    text.append(f"next: edit it, then opencoti-patches refresh {short(name)}{f' {folder}' if folder else ''}")
+    data = {
+        "dir": printable(str(target)),
+        "patch": printable(name),
+        "tree": tree,
+        "saved": [str(p) for p in moved.saved],
+    }
+    run.answer(Report(command="edit", ok=True, data=data, text=tuple(text)), ctx)

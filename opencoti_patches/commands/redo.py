@@ -1,0 +1,24 @@
+"""``redo``: what was undone, done again."""
+
+from __future__ import annotations
+
+import click
+
+from opencoti_patches.commands.common import Run, example, options
+
+
+@click.command(epilog=example("opencoti-patches redo"))
+@click.option("--force", is_flag=True, help="Write over what was changed since; that goes into the store.")
+@options()
+@click.pass_context
+def command(ctx: click.Context, run: Run, force: bool) -> None:
+    """Do again what 'undo' took back last, to the byte."""
+    from opencoti_patches.base import states
+    from opencoti_patches.base.store import Store
+    from opencoti_patches.report.stacked import undone
+
+    config = run.config()
+    store = Store.of(config.root)
+    with store.writing("redo", config.patches):
+        step, saved = states.redo(store, force=force)
+    run.answer(undone("redo", step, list(map(str, saved))), ctx)

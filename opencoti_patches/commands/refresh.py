@@ -1,0 +1,90 @@
+"""``refresh``: a folder's edits into a patch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, reread
+from opencoti_patches.commands.stacking import both, edited, written
+from opencoti_patches.core.errors import UsageError
+from opencoti_patches.core.model import printable
+from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.series import order
+
+
+@click.command(
+    epilog=example(
+        """
+opencoti-patches edit 0031 WORK    # change WORK, then:
+opencoti-patches refresh 0031 WORK
+opencoti-patches apply             # change tree/, then:
+opencoti-patches refresh 0031      # carried back into an earlier patch
+"""
+    )
+)
+@click.argument("patch", metavar="[PATCH]", required=False, shell_complete=complete_patch)
+@click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
+@click.option("--leave-conflicts", is_flag=True, help="Write, and leave later patches that find no place as they are.")
+@both
+@options()
+@click.pass_context
+def command(
+    ctx: click.Context,
+    run: Run,
+    patch: str | None,
+    folder: str | None,
+    leave_conflicts: bool,
+    accept_adapted: bool,
+    dry_run: bool,
+) -> None:
+    """Fold what was changed in DIR (default: tree.dir of opencoti.toml) into PATCH (default: the one that DIR is
+    after), new, deleted and mode-changed files too. The patch's header stays to the byte.
+
+    Later patches are carried over the change. Where one finds no place nothing is written, and the commands that
+    mend it are named. If DIR is after a later patch, its edits are carried back into PATCH.
+    """
+    from opencoti_patches.report.advice import short
+    from opencoti_patches.stack.desk import desk
+    from opencoti_patches.stack.refresh import refresh
+    from opencoti_patches.tree.settled import settle
+    from opencoti_patches.tree.worktree import At
+
+    if patch and not folder and (run.directory / patch).is_dir():
+        patch, folder = None, patch
+    project = open_project(run)
+    store = project.store
+    with store.writing("refresh", project.config.patches):
+        project = reread(project)
+        work, snapshot = edited(run, project, folder)
+        at = work.at()
+        wanted = patch or (at.patch if at else "")
+        if not wanted:
+            raise UsageError("unknown-patch", "the folder is the bare base: say which PATCH", "or 'new' makes one")
+        name = order.find(project.series, wanted)
+        with desk(project.series, project.base, store, run.progress()) as bench:
+            done = refresh(bench, name, snapshot, at.patch if at else "", leave=leave_conflicts)
+            stuck = next((r.name for r in done.change.rows if r.fate in ("conflict", "upstreamed")), None)
+            place = folder or Path(project.config.tree).name
+            steps = [
+                f"opencoti-patches refresh {short(name)} {place} --leave-conflicts",
+                f"opencoti-patches bootstrap --to {short(stuck or '')} --merge WORK",
+                f"opencoti-patches regen {short(stuck or '')} --from WORK  # once WORK is as it should be",
+            ]
+            new = [printable(p) for p in snapshot.new_files]
+            report, settled = written(
+                run,
+                "refresh",
+                project,
+                bench,
+                done.change,
+                accept=accept_adapted,
+                dry_run=dry_run,
+                steps=steps[leave_conflicts:] if stuck else (),
+                more={"dir": printable(str(work.folder)), "new_files": new},
+                head=wrapped(f"new files taken in: {', '.join(new)}", 0) if new else (),
+            )
+            if settled and not dry_run:  # the folder's edits are the patch's now
+                settle(work, At(tree=snapshot.now, patch=done.at, commits=bool(at and at.commits)))
+    run.answer(report, ctx)

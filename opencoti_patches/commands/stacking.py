@@ -1,0 +1,96 @@
+"""What the commands that rearrange the stack share: the desk, acceptance, writing, the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opencoti_patches.commands.common import FUNCTION, Project, Run, open_project, reread, within
+from opencoti_patches.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from opencoti_patches.carry.from_folder import Snapshot
+    from opencoti_patches.stack.desk import Desk
+    from opencoti_patches.stack.model import Change, Settled
+    from opencoti_patches.tree.worktree import WorkTree
+
+ACCEPT = click.option("--accept-adapted", is_flag=True, help="Write patches whose content changed, too.")
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
+
+
+def wrote(run: Run, ctx: click.Context, command: str, work: Callable[[Project, Desk], Change], **options: Any) -> None:
+    """Rearrange, write and answer. ``options`` are those of ``written``."""
+    from opencoti_patches.stack.desk import desk
+
+    project = open_project(run)
+    with project.store.writing(command, project.config.patches):
+        project = reread(project)
+        with desk(project.series, project.base, project.store, run.progress()) as at:
+            change = work(project, at)
+            report, _ = written(run, command, project, at, change, **options)
+    run.answer(report, ctx)
+
+
+def written(
+    run: Run,
+    command: str,
+    project: Project,
+    desk: Desk,
+    change: Change,
+    *,
+    accept: bool = False,
+    dry_run: bool = False,
+    steps: Sequence[str] = (),
+    more: Mapping[str, Any] | None = None,
+    head: Sequence[str] = (),
+) -> tuple[Any, Settled | None]:
+    """Write a change unless it is refused or wants acceptance: the report, and what was written. ``steps`` are the
+    commands to run next if nothing was."""
+    from opencoti_patches.report.stacked import report
+    from opencoti_patches.series.placing import stale_claims
+    from opencoti_patches.stack.put import settle
+
+    config = project.config
+    needs = [] if accept else [r.name for r in change.rows if r.fate == "adapted"]
+    settled = None
+    if not change.refused and not needs:
+        settled = settle(change, desk, dry_run=dry_run)
+    answer = report(
+        command,
+        change,
+        settled,
+        written=[within(config, p) for p in settled.written] if settled else (),
+        removed=[within(config, p) for p in settled.removed] if settled else (),
+        dry_run=dry_run,
+        needs=[] if change.refused else needs,
+        claims=stale_claims(project.series, change.renamed) if settled else (),
+        steps=steps if change.refused or change.left else (),
+        more=more,
+        head=head,
+        verbose=run.verbose,
+    )
+    return answer, settled
+
+
+def edited(run: Run, project: Project, folder: str | None) -> tuple[WorkTree, Snapshot]:
+    """The folder with the edits, the project's own tree for None. Errors: UsageError ``no-folder``,
+    ``unknown-folder``."""
+    from opencoti_patches.carry.from_folder import take
+    from opencoti_patches.tree.worktree import WorkTree
+
+    place = run.directory / folder if folder else project.config.tree
+    if not place.is_dir():
+        raise UsageError(
+            "no-folder",
+            f"there is no folder {folder or within(project.config, place)}",
+            "make one to edit in: opencoti-patches edit PATCH DIR",
+        )
+    work = WorkTree(place, project.store)
+    return work, take(work)
+
+
+def both(function: FUNCTION) -> FUNCTION:
+    """``--accept-adapted`` and ``--dry-run``."""
+    return ACCEPT(DRY_RUN(function))

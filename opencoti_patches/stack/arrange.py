@@ -1,0 +1,260 @@
+"""Patches renamed, left out, put back and moved: the same series, otherwise arranged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from opencoti_patches.carry import guards
+from opencoti_patches.carry.model import Row
+from opencoti_patches.carry.regen import regen
+from opencoti_patches.core.errors import Refused, UsageError
+from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
+from opencoti_patches.series.numbering import folder_of, slug
+from opencoti_patches.series.order import SUFFIXES, entry_of, find, number_of, read_file, with_renamed, without
+from opencoti_patches.series.parse import parse
+from opencoti_patches.stack import lines
+from opencoti_patches.stack.blockers import blockers
+from opencoti_patches.stack.desk import Carried, Desk, index_of
+from opencoti_patches.stack.model import Change, Fate, Fated
+
+
+def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
+    """A patch under another name; its number stays unless the new name has one. Errors: UsageError ``bad-name``;
+    Refused ``no-change``."""
+    stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
+    if not re.fullmatch(r"[A-Za-z0-9_][\w.+-]*", stem, re.A):
+        close = slug(stem).lstrip(".")
+        raise UsageError(
+            "bad-name", f"a patch cannot be called {wanted!r}", f"for instance {close}" if close else "use letters"
+        )
+    file = name.rsplit("/", 1)[-1]
+    number = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
+    suffix = next((s for s in SUFFIXES if name.endswith(s)), SUFFIXES[0])
+    own = stem if not number or number_of(f"{stem}-") is not None else f"{number}-{stem}"
+    return _renamed(desk, {name: PatchName(f"{folder_of(name)}{own}{suffix}")})
+
+
+def renumber(desk: Desk, first: PatchName | None, start: int | None, step: int) -> Change:
+    """Numbers that ascend, from ``first`` on (the first patch for None), ``step`` apart. ``start`` is the first of
+    them; else the first patch keeps its own. Errors: Refused ``no-change``, ``no-number``."""
+    names = [e.name for e in desk.series.entries]
+    at = names.index(first) if first else 0
+    numbered = [n for n in names[at:] if number_of(n) is not None]
+    if not numbered:
+        raise Refused("no-change", "no patch has a number", "'opencoti-patches rename' gives one")
+    begin = number_of(numbered[0]) if start is None else start
+    before = max((x for n in names[:at] if (x := number_of(n)) is not None), default=-1)
+    if begin is None or begin <= before:
+        raise Refused("no-number", f"{begin} is not behind the numbers of the patches before", "give --start")
+    renamed: dict[str, PatchName] = {}
+    for i, name in enumerate(numbered):
+        head, tail = folder_of(name), name.rsplit("/", 1)[-1]
+        rest = tail.lstrip("0123456789")
+        renamed[name] = PatchName(f"{head}{begin + i * step:0{len(tail) - len(rest)}d}{rest}")
+    return _renamed(desk, renamed)
+
+
+def _renamed(desk: Desk, names: dict[str, PatchName]) -> Change:
+    names = {old: new for old, new in names.items() if old != new}
+    if not names:
+        raise Refused("no-change", "the names are as they would be", "")
+    entries = tuple(e._replace(name=names.get(e.name, e.name)) for e in desk.series.entries)
+    known = [e.name for e in entries]
+    if twice := next((n for n in known if known.count(n) > 1), None):
+        raise Refused("exists", f"two patches would be called {printable(twice)}", "nothing was changed")
+    text = with_renamed(lines.text_of(desk.series), dict(names))
+    rows = tuple(Fated(new, "renamed", was=old) for old, new in names.items())
+    gone = tuple(PatchName(n) for n in names)
+    return Change(entries, rows, _text(desk.series, entries, text), gone=gone, renamed=names)
+
+
+def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Change:
+    """Patches dropped, or disabled: their files stay, their lines become comments."""
+    entries, text = desk.series.entries, lines.text_of(desk.series)
+    rows: dict[PatchName, Fated] = {}
+    whole = desk.plan(entries).ok
+    for name in sorted(names, key=lambda n: index_of(desk.series.entries, n), reverse=True):
+        at = index_of(entries, name)
+        later = entries[at + 1 :]
+        if whole:
+            carried = desk.carry(later, desk.tree(entries[: at + 1]), desk.tree(entries[:at]))
+            if carried.stuck:
+                return refused(desk, entries, carried, {name}, f"without {printable(name)}")
+            note(rows, carried.rows)
+            later = carried.entries
+        entries = (*entries[:at], *later)
+        rows[name] = Fated(name, "disabled" if disable else "dropped")
+        text = lines.disabled(text, name) if disable else without(text, name)
+    order = [n for e in desk.series.entries if (n := e.name) in rows]
+    gone = () if disable else tuple(names)
+    return Change(
+        entries,
+        tuple(rows[n] for n in order),
+        encode(text) if disable else _text(desk.series, entries, text),
+        gone=gone,
+    )
+
+
+def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
+    """A disabled patch back in its place; ``usual`` is the project's strip level. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
+    ``does-not-apply``."""
+    series = desk.series
+    text = lines.text_of(series)
+    listed = {e.name for e in series.entries}
+    outs = {o.line.name: o for o in lines.left_out(text) if o.line.name not in listed and _inside(series, o.line.name)}
+    if not outs:
+        raise UsageError("unknown-patch", "no comment of the series names a patch that is left out", "")
+    stand_ins = tuple(entry_of(series.dir, n, b"") for n in outs)
+    name = find(series._replace(entries=stand_ins), wanted)
+    out = outs[name]
+    raw, _ = read_file(series.dir / name, name)
+    strip = usual if out.line.strip is None else out.line.strip
+    entry = desk.fresh(entry_of(series.dir, name, raw, strip=strip, reverse=out.line.reverse), raw)
+    before, later = series.entries[: out.before], series.entries[out.before :]
+    row = regen(
+        series._replace(entries=(*before, entry)),
+        frozenset([name]),
+        desk.base,
+        desk.store,
+        project="",
+        progress=desk.progress,
+    )[-1]
+    if row.status in ("conflict", "blocked", "upstreamed"):
+        raise Refused(
+            "does-not-apply",
+            f"{printable(name)} does not apply where its line stands: {row.reason}",
+            f"take '{lines.DISABLED}' from its line, then: opencoti-patches bootstrap --to {name} --merge WORK",
+        )
+    if row.raw is not None:
+        body = row.raw[len(parse(row.raw, strip).header) :]
+        entry = desk.fresh(entry, parse(raw, strip).header + body)
+    rows: dict[PatchName, Fated] = {}
+    carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
+    if carried.stuck:
+        return refused(desk, series.entries, carried, set(), f"behind {printable(name)}")
+    note(rows, carried.rows)
+    said = row.reason if row.status != "kept" else ""
+    fate: Fate = "adapted" if row.status == "adapted" else "enabled"
+    mine = Fated(name, fate, said, row.interdiff)
+    entries = (*before, entry, *carried.entries)
+    return Change(entries, (mine, *rows.values()), encode(lines.enabled(text, out)), there=(name,))
+
+
+def _inside(series: Series, name: str) -> bool:
+    """Whether a file of the patches folder is called so."""
+    return not name.startswith("/") and ".." not in name.split("/") and (series.dir / name).is_file()
+
+
+def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
+    """A patch behind another, or before all for None. Errors: Refused ``no-change``, ``does-not-apply``."""
+    entries = desk.series.entries
+    at = index_of(entries, name)
+    mine = entries[at]
+    rest = (*entries[:at], *entries[at + 1 :])
+    to = 0 if after is None else 1 + index_of(rest, after)
+    if to == at:
+        raise Refused("no-change", f"{printable(name)} stands there already", "")
+    rows: dict[PatchName, Fated] = {}
+    if to > at:
+        before, middle, later = entries[:at], entries[at + 1 : to + 1], entries[to + 1 :]
+        first = desk.carry(middle, desk.tree((*before, mine)), desk.tree(before))
+        if first.stuck:
+            return refused(desk, entries, first, {name}, f"before {printable(name)}")
+        second = desk.carry([mine], desk.tree(before), desk.tree((*before, *first.entries)))
+        now = (*before, *first.entries, *second.entries)
+    else:
+        before, middle, later = entries[:to], entries[to:at], entries[at + 1 :]
+        first = desk.carry([mine], desk.tree(entries[:at]), desk.tree(before))
+        others = {e.name for e in middle}
+        if first.stuck:
+            return refused(desk, entries, first, others, f"before {printable(middle[0].name)}")
+        second = desk.carry(middle, desk.tree(before), desk.tree((*before, *first.entries)))
+        now = (*before, *first.entries, *second.entries)
+    note(rows, (*first.rows, *second.rows))
+    wanted = desk.tree(entries[: len(now) + len(second.stuck)])
+    why = "it finds no place there" if second.stuck else _other(desk, entries, now, wanted)
+    if why:  # where two insert at one place, the tree that has to come out says which goes first
+        stepped = _stepwise(desk, entries, at, to)
+        if stepped is None:
+            return Change(entries, tuple(rows.values()), None, refused=f"{printable(name)} cannot go there: {why}")
+        rows = {e.name: Fated(e.name, "regenerated") for e in stepped if e is not entries[index_of(entries, e.name)]}
+        now = stepped[: len(stepped) - len(later)]
+    rows = {n: _plain(r) for n, r in rows.items()}
+    rows[name] = Fated(
+        name,
+        rows[name].fate if name in rows else "kept",
+        f"behind {printable(after)} now" if after else "the first now",
+    )
+    text = encode(lines.moved(lines.text_of(desk.series), name, after))
+    order = [e.name for e in now if e.name in rows]
+    return Change((*now, *later), tuple(rows[n] for n in order), text)
+
+
+def _stepwise(desk: Desk, entries: Sequence[Entry], at: int, to: int) -> tuple[Entry, ...] | None:
+    """The patch moved past one other at a time, each pair making what it made; None where a pair cannot."""
+    now = list(entries)
+    for i in range(at, to) if to > at else range(at - 1, to - 1, -1):
+        one, two = now[i], now[i + 1]
+        start, between, end = desk.tree(now[:i]), desk.tree(now[: i + 1]), desk.tree(now[: i + 2])
+        carried = desk.carry([two], between, start)
+        if carried.stuck:
+            return None
+        now[i] = carried.entries[0]
+        now[i + 1] = desk.composed(one, desk.tree(now[: i + 1]), end)
+        if not (_same(two, now[i]) and _same(one, now[i + 1])):
+            return None
+    return tuple(now)
+
+
+def _other(desk: Desk, old: Sequence[Entry], new: Sequence[Entry], wanted: TreeId) -> str:
+    """Why a new order is not the same series; empty if it is."""
+    got = desk.tree(new)
+    if wanted != got:
+        files = ", ".join(map(printable, sorted(desk.store.repo.diff_trees(wanted, got))[:3]))
+        return f"in the new order they make another tree: {files}"
+    had = {e.name: e for e in old}
+    for e in new:
+        if not _same(had[e.name], e):
+            return f"{printable(e.name)} would do something else in the new order"
+    return ""
+
+
+def _same(old: Entry, new: Entry) -> bool:
+    """Whether two forms of a patch add and remove the same lines."""
+    a, b = (parse(e.raw, e.strip, e.reverse) for e in (old, new))
+    return a is b or guards.compare(a, b).same
+
+
+def _plain(row: Fated) -> Fated:
+    """Where the tree is proven to be the same, a doubt about a place is none."""
+    return row._replace(fate="regenerated", reason="", interdiff=()) if row.fate == "adapted" else row
+
+
+def _text(series: Series, entries: Sequence[Entry], text: str) -> bytes | None:
+    """The series file, where there is one or there has to be one now."""
+    return encode(text) if series.listed or lines.needed([e.name for e in entries], text) else None
+
+
+def note(rows: dict[PatchName, Fated], more: Sequence[Row]) -> None:
+    """Take down what was carried; of a patch carried twice, what says more."""
+    for r in more:
+        if r.name not in rows or r.status != "kept":
+            reason = "" if r.status == "regenerated" else words(r.reason)
+            rows[r.name] = Fated(r.name, r.status, reason, r.interdiff)
+
+
+def words(reason: str) -> str:
+    """What a carry says, where no upstream had a part in it."""
+    return reason.replace("upstream's", "the other tree's").replace("upstream", "the other tree")
+
+
+def refused(desk: Desk, entries: Sequence[Entry], carried: Carried, of: set[PatchName], where: str) -> Change:
+    """Nothing may be written: the first patch without a place, and the lines that keep it from having one."""
+    bad = carried.stuck[0]
+    why = "it would have nothing left to do" if bad.status == "upstreamed" else words(bad.reason)
+    rows = tuple(Fated(r.name, r.status, words(r.reason)) for r in carried.stuck)
+    found = blockers(desk, entries, bad.name, of) if of else ()
+    return Change(
+        tuple(entries), rows, None, blockers=found, refused=f"{printable(bad.name)} has no place {where}: {why}"
+    )

@@ -1,0 +1,130 @@
+"""Where a series is rearranged before anything is written: trees between patches, and patches carried from one
+tree to another by what ``bump`` knows, their headers untouched."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from opencoti_patches.base.store import Store
+from opencoti_patches.carry.bump import bump
+from opencoti_patches.carry.compose import composed
+from opencoti_patches.carry.model import Row
+from opencoti_patches.carry.staged import staged
+from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId
+from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import fs
+from opencoti_patches.plan.strict import check
+from opencoti_patches.series.order import SERIES_FILE, entry_of
+from opencoti_patches.series.parse import parse
+from opencoti_patches.tree import trees
+
+
+class Carried(NamedTuple):
+    """Patches on another tree: a row each, and the entries as they are now, without those that are ``stuck``."""
+
+    rows: tuple[Row, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def stuck(self) -> tuple[Row, ...]:
+        """Those that have no place, stand on one that has none, or would have nothing left to do."""
+        return tuple(r for r in self.rows if r.status in ("conflict", "blocked", "upstreamed"))
+
+
+class Desk:
+    """A series that applies, its patches' new bytes in files of ``folder``."""
+
+    def __init__(self, series: Series, base: TreeId, store: Store, folder: Path, progress: Progress) -> None:
+        self.series = series
+        self.base = base
+        self.store = store
+        self.folder = folder
+        self.progress = progress
+        file = series.dir / SERIES_FILE
+        self.read = {file: file.read_bytes()} if series.listed else {}  # what is worked on: see states.put
+        self._numbers = count(1)
+
+    def plan(self, entries: Sequence[Entry]) -> Plan:
+        """git's verdict on these patches in this order, on the base."""
+        return check(self.series._replace(entries=tuple(entries)), self.base, self.store, progress=self.progress)
+
+    def tree(self, entries: Sequence[Entry]) -> TreeId:
+        """The tree after these patches. Errors: Refused ``does-not-apply``."""
+        return trees.applied(self.plan(entries))
+
+    def holding(self, entries: Sequence[Entry]) -> Desk:
+        """The same desk with these patches on it."""
+        other = copy.copy(self)
+        other.series = self.series._replace(entries=tuple(entries))
+        return other
+
+    def made(self, name: str, raw: bytes) -> Entry:
+        """A patch of its own, which is in no folder."""
+        return self.fresh(entry_of(self.series.dir, name, raw), raw)
+
+    def fresh(self, entry: Entry, raw: bytes) -> Entry:
+        """The entry with other bytes."""
+        return staged(entry, raw, self.folder / f"{next(self._numbers)}.patch")
+
+    def composed(self, entry: Entry, before: TreeId, after: TreeId, header: bytes | None = None) -> Entry:
+        """The entry as the difference of two trees, in its own manner; under another header if one is given."""
+        raw = composed(entry, before, after, self.store.repo, header)
+        own = parse(entry.raw, entry.strip).header if header is None else header
+        return self.fresh(entry, _headed(entry, raw, own))
+
+    def carry(self, entries: Sequence[Entry], old: TreeId, new: TreeId) -> Carried:
+        """Patches that apply on tree ``old``, brought to ``new``. Whatever the carry says in a header is left out:
+        the stack was rearranged, no upstream moved."""
+        if old == new or not entries:
+            return Carried(tuple(Row(name=e.name, status="kept") for e in entries), tuple(entries))
+        series = self.series._replace(entries=tuple(entries))
+        found = bump(series, old, new, self._listing(old, new), project="", progress=self.progress).rows
+        rows: list[Row] = []
+        now: list[Entry] = []
+        for e, row in zip(entries, found, strict=True):
+            if row.raw is not None:
+                row = row._replace(raw=_headed(e, row.raw, parse(e.raw, e.strip).header))
+            rows.append(row)
+            if row.raw is not None:
+                now.append(self.fresh(e, row.raw))
+            elif row.status == "kept":
+                now.append(e)
+        return Carried(tuple(rows), tuple(now))
+
+    def _listing(self, *wanted: TreeId) -> Store:
+        """The store as ``bump`` wants it, these trees listed: in the scratch folder, for nobody asks again."""
+        aside = copy.copy(self.store)
+        aside.listings = self.folder / "listings"
+        for tree in wanted:
+            if not (aside.listings / tree).exists():
+                fs.write(aside.listings / tree, self.store.repo.list_tree(tree), sync=False)
+        return aside
+
+
+@contextlib.contextmanager
+def desk(series: Series, base: TreeId, store: Store, progress: Progress) -> Iterator[Desk]:
+    """A desk with a scratch folder of its own. Call with the store's lock held."""
+    with fs.scratch(store.scratch, "stack-") as folder:
+        yield Desk(series, base, store, folder, progress)
+
+
+def index_of(entries: Sequence[Entry], name: PatchName) -> int:
+    """Where a patch stands, from 0."""
+    return [e.name for e in entries].index(name)
+
+
+def _headed(entry: Entry, raw: bytes, header: bytes) -> bytes:
+    """The new bytes under this header, without headings of hunks where the old ones had none."""
+    old, new = parse(entry.raw, entry.strip), parse(raw, entry.strip)
+    parts, at = [header], len(new.header)
+    bare = not any(h.section for f in old.files for h in f.hunks)
+    for h in (h for f in new.files for h in f.hunks if bare and h.section):
+        end = raw.index(b"\n", h.span[0])
+        parts += [raw[at : raw.index(b" @@", h.span[0]) + 3], b"\r" * (raw[end - 1 : end] == b"\r")]
+        at = end
+    return b"".join(parts) + raw[at:]

@@ -1,0 +1,133 @@
+"""``split`` and ``squash``: parted and joined, the tree the same."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.documents import HEAD, LINES, OTHER, Project, diff, swap
+from cli.stacks import FIVE, NAMES, STACK, files_of, series_of, tip
+
+if TYPE_CHECKING:
+    from e2e.forked import Forked
+
+WIDE = [*LINES[:2], "three more\n", "and more\n", *swap(LINES, 15, "fifteen\n")[2:27], "", *LINES[28:]]
+BOTH = HEAD + diff("f.txt", LINES, [x for x in WIDE if x]) + diff("g.txt", OTHER, swap(OTHER, 4, "four\n"))
+AFTER = HEAD + diff("g.txt", swap(OTHER, 4, "four\n"), swap(swap(OTHER, 4, "four\n"), 5, "five\n"))
+
+
+@pytest.mark.parametrize(
+    ("what", "taken"),
+    [
+        (["--hunks", "f.txt:1"], ["three more"]),
+        (["--hunks", "f.txt:2-3"], ["fifteen"]),
+        (["--hunks", "f.txt:1,3", "--files", "g.*"], ["three more", "four"]),
+        (["--files", "f.txt"], ["three more", "fifteen"]),
+    ],
+)
+def test_split_and_squash_is_the_same_patch(small: Project, forked: Forked, what: list[str], taken: list[str]) -> None:
+    root = small({"0001-both.patch": BOTH, "0002-after.patch": AFTER})
+    forked("lock")
+    tree, before = tip(forked), files_of(root)
+    done = forked("split", "1", *what, "--name", "taken", "-m", "Take it out\n\nWhy.", "--renumber")
+    assert done.code == 0, (done.out, done.err)
+    assert series_of(root) == ["0001-both.patch", "0002-taken.patch", "0003-after.patch"]
+    assert tip(forked) == tree
+    added = [
+        x for x in files_of(root)["0002-taken.patch"].decode().splitlines() if x.startswith("+") and x[:3] != "+++"
+    ]
+    assert [x for x in ("three more", "fifteen", "four") if f"+{x}" in added] == taken
+    rest = files_of(root)["0001-both.patch"].decode()
+    assert not any(f"+{x}\n" in rest for x in taken)
+    assert forked("squash", "1", "taken").code == 0
+    assert tip(forked) == tree
+    joined = re.sub("index .*\n", "", files_of(root)["0001-both.patch"].decode())
+    assert sorted(joined.split("diff --git")[1:]) == sorted(BOTH.split("diff --git")[1:])
+    assert joined.startswith("Say what\n\nAnd why.\n\nTake it out\n\nWhy.\n\ndiff")
+    assert forked("undo").code == 0
+    assert forked("undo").code == 0
+    assert files_of(root) == before
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        [],
+        ["--files", "*"],
+        ["--files", "x.c"],
+        ["--hunks", "f.txt"],
+        ["--hunks", "f.txt:9"],
+        ["--hunks", "f.txt:1-3", "--files", "g.txt"],
+    ],
+)
+def test_a_selection_of_nothing_or_all(small: Project, forked: Forked, what: list[str]) -> None:
+    root = small({"0001-both.patch": BOTH})
+    before = files_of(root)
+    done = forked("split", "1", *what, "--json")
+    assert done.code == 2
+    assert done.json["error"]["code"] == "bad-selection"
+    assert files_of(root) == before
+
+
+def test_a_number_that_is_not_free(small: Project, forked: Forked) -> None:
+    small({"0001-both.patch": BOTH, "0002-after.patch": AFTER})
+    assert forked("split", "1", "--files", "g.txt", "--json").json["error"]["code"] == "no-number"
+
+
+def test_split_of_a_patch_that_makes_and_moves_files(small: Project, forked: Forked) -> None:
+    made = "diff --git a/n.c b/n.c\nnew file mode 100755\n--- /dev/null\n+++ b/n.c\n@@ -0,0 +1 @@\n+int n;\n"
+    moved = "diff --git a/twice.c b/once.c\nsimilarity index 100%\nrename from twice.c\nrename to once.c\n"
+    root = small({"0001-all.patch": HEAD + made + moved + diff("f.txt", LINES, swap(LINES, 9, "nine\n"))})
+    tree = tip(forked)
+    assert forked("split", "1", "--files", "n.c", "--files", "once.c").code == 0
+    assert series_of(root) == ["0001-all.patch", "0002-all-part.patch"]
+    assert tip(forked) == tree
+    assert files_of(root)["0002-all-part.patch"].decode().endswith(made + moved)
+
+
+def test_split_of_a_patch_that_lands_elsewhere(small: Project, forked: Forked) -> None:
+    root = small({"0001-both.patch": BOTH})
+    forked.write("base/f.txt", "".join(LINES[:8] + ["one more line\n"] * 3 + LINES[8:]))
+    assert forked("check", "--json").json["patches"][0]["status"] == "offset"
+    assert forked("split", "1", "--hunks", "f.txt:2").code == 0
+    assert len(series_of(root)) == 2
+    tip(forked)
+
+
+def test_squash_of_patches_that_stand_apart(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    tree = tip(forked)
+    done = forked("squash", "5", "1", "3")
+    assert done.code == 0, done.out
+    assert series_of(root) == [NAMES[0], NAMES[1], NAMES[3]]
+    assert tip(forked) == tree
+    assert not (root / "patches" / NAMES[4]).exists()
+
+
+def test_squash_of_what_does_not_commute(small: Project, forked: Forked) -> None:
+    root = small(STACK)
+    before = files_of(root)
+    refused = forked("squash", "1", "6")
+    assert refused.code == 1
+    assert "which 0002-ten.patch adds" in refused.out
+    assert files_of(root) == before
+    assert forked("squash", "2", "6").code == 0
+
+
+def test_squash_of_what_undoes_itself(small: Project, forked: Forked) -> None:
+    there, back = diff("f.txt", LINES, swap(LINES, 3, "x\n")), diff("f.txt", swap(LINES, 3, "x\n"), LINES)
+    small({"0001-there.patch": HEAD + there, "0002-back.patch": HEAD + back})
+    assert forked("squash", "1", "2", "--json").json["error"]["code"] == "no-change"
+
+
+def test_a_number_that_is_another_patchs(small: Project, forked: Forked) -> None:
+    root = small({"0001-both.patch": BOTH, "0003-x.patch": HEAD})
+    made = "diff --git a/n.txt b/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n"
+    forked.write("patches/0003-x.patch", HEAD + made)
+    forked.write("patches/0002-y.patch", HEAD + made.replace("n.txt", "m.txt"))
+    forked.write("patches/series", "0001-both.patch\n0003-x.patch\n0002-y.patch\n")
+    refused = forked("split", "1", "--files", "g.txt", "--renumber", "--json").json["error"]
+    assert (refused["code"], refused["hint"]) == ("no-number", "opencoti-patches renumber")
+    assert len(series_of(root)) == 3

@@ -1,0 +1,169 @@
+"""``edit``, ``refresh``, ``absorb``: edits in a folder become part of the patches they belong to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.documents import HEAD, LINES, Project, diff, swap
+from cli.stacks import FIVE, NAMES, STACK, files_of, text_at, tip
+
+if TYPE_CHECKING:
+    from e2e.forked import Forked
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Change one text of a file, which holds it once."""
+    text = path.read_text()
+    assert text.count(old) == 1, old
+    path.write_text(text.replace(old, new))
+
+
+def test_refresh_folds_everything_in_and_keeps_the_header_and_later_content(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    forked("lock")
+    assert forked("edit", "2", "WORK").code == 0
+    work = root / "WORK"
+    edit(work / "f.txt", "ten\n", "ten\nand a half\n")
+    (work / "new.sh").write_text("echo\n")
+    os.chmod(work / "twice.c", 0o755)
+    (work / "g.txt").unlink()
+    wanted = text_at(forked, "5")
+    done = forked("refresh", "2", "WORK")
+    assert done.code == 0, done.out
+    assert "new files taken in: new.sh" in done.out
+    raw = files_of(root)[NAMES[1]].decode()
+    assert raw.startswith("Say what\n\nAnd why.\n\ndiff --git")
+    for part in ("+and a half\n", "new file mode 100644", "new mode 100755", "deleted file mode"):
+        assert part in raw
+    tip(forked)
+    assert text_at(forked, "5") == [*wanted[:10], "and a half\n", *wanted[10:]]
+    assert forked("check", "--locked").code == 0
+    # the folder is at the patch now: nothing is left to fold in
+    again = forked("refresh", "WORK")
+    assert again.code == 1
+    assert "nothing was edited" in again.err
+    edit(work / "f.txt", "and a half", "and three quarters")
+    assert forked("refresh", "WORK").code == 0
+    assert text_at(forked, "2")[10] == "and three quarters\n"
+
+
+def test_refresh_that_a_later_patch_does_not_stand(small: Project, forked: Forked) -> None:
+    root = small(STACK)
+    before = files_of(root)
+    assert forked("edit", "2", "WORK").code == 0
+    edit(root / "WORK/f.txt", "ten\n", "number ten\n")
+    refused = forked("refresh", "2", "WORK")
+    assert refused.code == 1
+    assert files_of(root) == before
+    commands = [line.split(": ", 1)[1] for line in refused.out.splitlines() if line.startswith(("next: ", "then: "))]
+    assert [c.split()[1] for c in commands] == ["refresh", "bootstrap", "regen"]
+    first, second, third = (c.split("  #")[0].split()[1:] for c in commands)
+    wrote = forked(*first)
+    assert (wrote.code, wrote.out.count("next: ")) == (1, 1)
+    assert [p["status"] for p in forked("check", "--json").json["patches"]] == ["clean"] * 5 + ["failed"]
+    forked(*second)
+    lines = (root / "WORK/f.txt").read_text()
+    start, end = lines.index("<<<<<<<"), lines.index(">>>>>>>")
+    (root / "WORK/f.txt").write_text(lines[:start] + "ten once more\n" + lines[lines.index("\n", end) + 1 :])
+    assert forked(*third).code == 0
+    tip(forked)
+
+
+def test_refresh_of_an_earlier_patch_from_the_tip(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("apply").code == 0
+    edit(root / "tree/f.txt", "two\n", "the second\n")
+    wanted = (root / "tree/f.txt").read_text().splitlines(keepends=True)
+    assert forked("refresh", "1").code == 0
+    assert "+the second\n" in files_of(root)[NAMES[0]].decode()
+    assert text_at(forked, "5") == wanted
+    assert forked("apply").code == 0  # the folder is the tip, and knows it
+    before = files_of(root)
+    edit(root / "tree/f.txt", "near the end\n", "not here\n")
+    refused = forked("refresh", "1")
+    assert refused.code == 1
+    assert "no place in 0001-two.patch" in refused.out
+    assert files_of(root) == before
+
+
+def test_refresh_of_a_folder_of_an_earlier_patch(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("edit", "2", "WORK").code == 0
+    edit(root / "WORK/f.txt", "ten\n", "number ten\n")
+    refused = forked("refresh", "4", "WORK", "--json")
+    assert refused.json["error"]["code"] == "wrong-bootstrap"
+
+
+def test_absorb_of_three_edits_into_three_patches(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    forked("lock")
+    assert forked("apply").code == 0
+    tree = root / "tree/f.txt"
+    edit(tree, "two\n", "number two\n")
+    edit(tree, "a line more\n", "a line more\nand another\n")
+    edit(tree, "near the end\n", "near the very end\n")
+    edit(tree, "the line number 15\n", "fifteen\n")  # the base's own
+    edit(tree, "ten\neleven\n", "ten, eleven\n")  # two owners
+    (root / "tree/new.txt").write_text("new\n")
+    wanted = tree.read_text().replace("fifteen", "the line number 15").replace("ten, eleven", "ten\neleven")
+    before = files_of(root)
+    done = forked("absorb", "--dry-run", "--json")
+    assert done.code == 0
+    assert files_of(root) == before
+    assert [(e["line"], e["into"]) for e in done.json["edits"]] == [
+        (0, None),
+        (2, NAMES[0]),
+        (10, None),
+        (15, None),
+        (21, NAMES[3]),
+        (28, NAMES[4]),
+    ]
+    assert forked("absorb").code == 0
+    assert "".join(text_at(forked, "5")) == wanted
+    assert forked("check", "--locked", "--no-offset").code == 0
+    changed = [n for n, raw in files_of(root).items() if raw != before[n]]
+    assert {NAMES[0], NAMES[3], NAMES[4]} <= set(changed)
+    assert "+number two\n" in files_of(root)[NAMES[0]].decode()
+    # what was left is an edit of the folder still
+    left = forked("absorb")
+    assert left.code == 1
+    assert left.out.count("left: ") == 3
+    assert "0002-ten.patch and 0003-eleven.patch own its lines" in left.out
+    assert forked("undo").code == 0
+    assert files_of(root) == before
+
+
+def test_absorb_of_an_edit_that_has_no_place_keeps_none_of_the_others(small: Project, forked: Forked) -> None:
+    both = swap(swap(LINES, 10, "ten\n"), 25, "twenty-five\n")
+    patches = [HEAD + diff("f.txt", LINES, both), HEAD + diff("f.txt", both, [*both[:10], *both[11:]])]
+    root = small(dict(zip(["0001-both.patch", "0002-gone.patch"], patches, strict=True)))
+    assert forked("apply").code == 0
+    tree = root / "tree/f.txt"
+    edit(tree, "ten\nthe line number 12\n", "ten and twelve\n")  # where 0001 is, a line stands between the two
+    edit(tree, "twenty-five\n", "25\n")
+    done = forked("absorb", "--json")
+    assert done.code == 0, done.out
+    first, second = done.json["edits"]
+    assert (first["into"], second["into"]) == (None, "0001-both.patch")
+    assert first["why"].startswith("has no place in 0001-both.patch: ")
+    tip(forked)
+    assert text_at(forked, "2") == [*both[:10], *both[11:24], "25\n", *both[25:]]
+
+
+def test_absorb_wants_the_tip(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("apply", "--to", "2").code == 0
+    edit(root / "tree/f.txt", "two\n", "number two\n")
+    assert forked("absorb", "--json").json["error"]["code"] == "wrong-bootstrap"
+
+
+def test_edit_does_not_lose_edits(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("edit", "2").code == 0
+    edit(root / "tree/f.txt", "two\n", "number two\n")
+    refused = forked("edit", "3")
+    assert refused.code == 1
+    assert "has local edits" in refused.err
+    assert forked("edit", "3", "--force").code == 0

@@ -1,0 +1,110 @@
+"""``undo`` and ``redo``: every command that writes patches, back to the byte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.documents import HEAD, MOVED, Project, diff
+from cli.stacks import FIVE, NAMES, files_of
+from cli.test_bump import CODE, Carry, carry
+
+if TYPE_CHECKING:
+    from e2e.forked import Forked
+
+TWO = HEAD + diff("f.c", CODE.splitlines(True), CODE.replace("x * 2", "x * 22").splitlines(True))
+__all__ = ["carry"]  # the fixture
+WRITES = [
+    ["move", "1", "--last"],
+    ["drop", "2"],
+    ["disable", "3"],
+    ["rename", "1", "other"],
+    ["renumber", "--start", "7"],
+    ["import", "more.patch"],
+    ["lock"],
+]
+
+
+@pytest.mark.parametrize("command", WRITES, ids=lambda c: c[0])
+def test_each_is_undone_and_redone(small: Project, forked: Forked, command: list[str]) -> None:
+    root = small(FIVE)
+    if command != ["lock"]:
+        forked("lock")
+    forked.write("more.patch", MOVED)
+    before = files_of(root)
+    assert forked(*command).code == 0
+    after = files_of(root)
+    assert after != before
+    for _ in range(2):
+        assert forked("undo").code == 0
+        assert files_of(root) == before
+        assert forked("redo").code == 0
+        assert files_of(root) == after
+
+
+def test_regen_and_new_are_undone(small: Project, forked: Forked) -> None:
+    root = small({"0001-ten.patch": MOVED})
+    states = [files_of(root)]
+    assert forked("regen").code == 0
+    states.append(files_of(root))
+    assert forked("apply").code == 0
+    (root / "tree/g.txt").write_text("other\n")
+    assert forked("new", "other").code == 0
+    states.append(files_of(root))
+    for state in states[-2::-1]:
+        assert forked("undo").code == 0
+        assert files_of(root) == state
+
+
+def test_bump_is_undone_with_the_configuration(carry: Carry) -> None:
+    project = carry({"f.c": CODE}, {"f.c": f"// new\n{CODE}"}, {"0001-two.patch": TWO})
+    before = project.files()
+    assert project("bump", "new").code == 0
+    assert project.files() != before
+    assert project("undo").code == 0
+    assert project.files() == before
+
+
+def test_steps_are_undone_one_by_one(small: Project, forked: Forked) -> None:
+    root = small({**FIVE, "0006-ten.patch": ""})
+    forked.write("patches/series", "".join(f"{n}\n" for n in NAMES))
+    states = [files_of(root)]
+    for command in (["drop", "5"], ["move", "1", "--last"], ["disable", "4"]):
+        assert forked(*command).code == 0
+        states.append(files_of(root))
+    listed = forked("undo", "--list", "--json").json["steps"]
+    assert [s["command"] for s in listed] == ["disable", "move", "drop"]
+    for state in states[-2::-1]:
+        assert forked("undo").code == 0
+        assert files_of(root) == state
+    assert forked("undo").code == 1
+    assert forked("redo").code == 0
+    assert files_of(root) == states[1]
+    assert forked("rename", "2", "x").code == 0  # another way on: what was undone is gone
+    assert forked("redo").code == 1
+    assert [s["command"] for s in forked("undo", "--list", "--json").json["steps"]] == ["rename", "drop"]
+
+
+def test_what_was_changed_since_is_not_lost(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    before = files_of(root)
+    assert forked("move", "1", "--last").code == 0
+    (root / "patches" / "series").write_text("# mine\n")
+    refused = forked("undo")
+    assert refused.code == 1
+    assert "patches/series changed since 'move'" in refused.err
+    assert (root / "patches" / "series").read_text() == "# mine\n"
+    done = forked("undo", "--force", "--json").json
+    assert files_of(root) == before
+    assert [Path(p).read_text() for p in done["saved"]] == ["# mine\n"]
+
+
+def test_a_store_elsewhere_is_one_transaction_too(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    before = files_of(root)
+    store = str(root.parent / "store")
+    assert forked("drop", "5", OPENCOTI_STORE=store).code == 0
+    assert forked("undo", OPENCOTI_STORE=store).code == 0
+    assert files_of(root) == before
