@@ -10,7 +10,7 @@ import opencoti_patches
 
 ROOT = Path(opencoti_patches.__file__).parent
 # a package imports only what stands below it
-ORDER = ["cli", "commands", "report", "build", "carry", "tree", "plan", "series", "base", "doors", "core"]
+ORDER = ["cli", "commands", "report", "release", "build", "carry", "tree", "plan", "series", "base", "doors", "core"]
 FOREIGN = {
     "click": {"cli", "commands"},
     "git": {"doors.git"},
