@@ -104,10 +104,12 @@ class _Verifying:
                 if name not in self.there:
                     now = next((x for x in sorted(extra) if self.there[x] == sha256), "")
                     extra.discard(now)
+                    self.there.pop(now, None)  # said once
                     found.add(name, f"it is called {printable(now)} here" if now else "it is missing")
                 elif self.there[name] != sha256:
                     found.add(name, f"it is not what {layout.SUMS} says: it has sha256 {self.there[name]}")
             for name in sorted(extra):
+                del self.there[name]
                 found.add(printable(name), f"it was added: {layout.SUMS} does not name it")
 
     def _stated(self) -> Mapping[str, str]:
@@ -158,7 +160,7 @@ class _Verifying:
             return
         whole = indexes.load(self.listed)
         self.whole = whole
-        if self.listed.name != layout.index(whole.name, whole.version):
+        if self.listed.name in self.there and self.listed.name != layout.index(whole.name, whole.version):
             self.found.add(self.listed.name, f"it is that of {whole.name} {whole.version}")
         for f in (*whole.pins, *whole.files):
             self._hold(f, self.listed.name)
@@ -256,7 +258,7 @@ class _Verifying:
     def _expected(self, whole: Index) -> dict[str, str]:
         wanted = {"source": whole.source[0]}
         if self.listed:
-            wanted["release"] = self.there[self.listed.name]
+            wanted["release"] = sha256_of(self.listed)
         for component, (_, made) in self.pins.items():
             wanted |= {f"component-{component}": f.sha256 for f in made.files if f.kind == PAYLOAD}
         return wanted
