@@ -187,7 +187,7 @@ def _entries(tar: Path, top: str) -> Iterator[Entry]:
             for info in t:
                 first, _, path = info.name.partition("/")
                 top = top or first
-                if first != top or not path:
+                if not first or first != top or not path:
                     raise ValueError(f"{printable(info.name)[:80]} does not lie in {printable(top)[:80]}")
                 if info.issym():
                     yield Entry(path, "120000", info.linkname.encode("utf-8", "surrogateescape"))

@@ -18,8 +18,9 @@ from opencoti_patches.core.errors import Refused
 from opencoti_patches.release import component, index
 
 if TYPE_CHECKING:
-    from cli.shipped import Package
     from conftest import Cli
+
+    from cli.shipped import Package
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -18,9 +18,10 @@ from opencoti_patches.release.findings import Verified
 from opencoti_patches.release.verify import verify
 
 if TYPE_CHECKING:
-    from cli.shipped import Package
     from conftest import Cli
     from e2e.driver import Driver
+
+    from cli.shipped import Package
 
 NAMES = [
     "BUILD_INFO.cuda.md",
