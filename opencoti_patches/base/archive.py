@@ -18,9 +18,8 @@ import contextlib
 import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
 from opencoti_patches.base.limits import IGNORABLE, refusal
 from opencoti_patches.base.store import Store
@@ -49,8 +48,7 @@ _LONGEST_TARGET = 4096
 Kind = Literal["file", "folder", "symlink", "hardlink", "special"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One member. ``target`` is that of a symlink, or the name of a hard link's other member."""
 
     name: str  # as it stands in the archive
@@ -58,12 +56,11 @@ class Member:
     size: int = 0
     executable: bool = False
     target: str = ""
-    index: int = 0
+    number: int = 0  # its place in the archive
     path: str = ""  # in the tree, once known
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """An archive whose members are known. ``read`` opens a file member; cheapest in archive order."""
 
     members: Sequence[Member]
@@ -174,7 +171,7 @@ def choose(members: Sequence[Member], subdir: str, label: str, *, always_strip: 
         if not inner and m.kind != "folder":
             raise UsageError("no-subdir", f"{subdir} is a file in {label}", "subdir names a folder")
         if inner:
-            found.append(replace(m, path="/".join(inner)))
+            found.append(m._replace(path="/".join(inner)))
     if not found:
         seen = sorted({"/".join(p[1:2] if strip else p[:1]) for _, p in placed} - {""})
         raise UsageError(
@@ -210,7 +207,7 @@ def _linked(found: list[Member], everything: dict[str, Member], label: str) -> l
             at = other
         if m.kind == "hardlink" and at.kind == "folder":
             raise _unsafe(label, f"the hard link {printable(m.path)} points at a folder")
-        resolved.append(replace(at, path=m.path))
+        resolved.append(at._replace(path=m.path))
     return resolved
 
 
@@ -278,7 +275,7 @@ def _stays(path: str, target: str, links: dict[str, str]) -> bool:
 def _files(archive: Opened, wanted: Iterable[Member], label: str, progress: Progress) -> Iterator[NewFile]:
     by_member: dict[int, list[Member]] = {}
     for m in wanted:
-        by_member.setdefault(m.index, []).append(m)
+        by_member.setdefault(m.number, []).append(m)
     total = len(by_member)
     for done, (_, same) in enumerate(sorted(by_member.items())):
         progress.update(f"unpacking {label}", done, total, "files")
@@ -317,13 +314,13 @@ def _opened(file: Path, label: str) -> Iterator[Opened]:
             with zipfile.ZipFile(file) as z:
                 infos = z.infolist()
                 members = (_zip_member(z, info, i, label) for i, info in enumerate(infos))
-                yield Opened(_bounded(members, label), lambda m: z.open(infos[m.index]))
+                yield Opened(_bounded(members, label), lambda m: z.open(infos[m.number]))
         else:
             with tarfile.open(file, "r:*", encoding="utf-8", errors="surrogateescape") as t:
                 heads: list[tarfile.TarInfo] = []
 
                 def read(member: Member) -> IO[bytes]:
-                    opened = t.extractfile(heads[member.index])
+                    opened = t.extractfile(heads[member.number])
                     assert opened is not None  # only asked of files
                     return opened
 
@@ -367,7 +364,7 @@ def _tar_member(info: tarfile.TarInfo, index: int) -> Member:
     )  # fmt: skip
     size = info.size if kind == "file" else 0
     target = info.linkname if kind in ("symlink", "hardlink") else ""
-    return Member(name=info.name, kind=kind, size=size, executable=bool(info.mode & 0o100), target=target, index=index)
+    return Member(name=info.name, kind=kind, size=size, executable=bool(info.mode & 0o100), target=target, number=index)
 
 
 def _zip_member(z: zipfile.ZipFile, info: zipfile.ZipInfo, index: int, label: str) -> Member:
@@ -388,4 +385,4 @@ def _zip_member(z: zipfile.ZipFile, info: zipfile.ZipInfo, index: int, label: st
         with z.open(info) as f:
             target = decode(f.read(_LONGEST_TARGET + 1))
     size = info.file_size if kind == "file" else 0
-    return Member(name=name, kind=kind, size=size, executable=bool(mode & 0o100), target=target, index=index)
+    return Member(name=name, kind=kind, size=size, executable=bool(mode & 0o100), target=target, number=index)

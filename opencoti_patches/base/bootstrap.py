@@ -52,12 +52,12 @@ def ensure_base(config: Config, store: Store, *, progress: Progress) -> TreeId:
     Errors: UsageError ``missing-sha256``, ``overlap``, …; CouldNot where a source cannot be had.
     """
     store.open()
-    known = [source_tree(source, store, progress=progress) for source in config.sources]
-    if not all(tree == EMPTY_TREE or store.repo.has(tree) for tree in known):
+    recorded = [_recorded(source, store) for source in config.sources]
+    if not all(tree in (None, EMPTY_TREE) or store.repo.has(tree) for tree in recorded):
         _start_anew(store)
-        known = [source_tree(source, store, progress=progress) for source in config.sources]
+    known = [source_tree(source, store, progress=progress) for source in config.sources]
     tree = _combined(config, known, store)
-    if tree not in (None, EMPTY_TREE) and not store.repo.has(tree):
+    if tree is not None and tree not in (EMPTY_TREE, *known) and not store.repo.has(tree):
         tree = None
     if tree is None:
         tree = _combine(config, known, store)

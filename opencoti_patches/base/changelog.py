@@ -8,6 +8,7 @@ from typing import NamedTuple
 from opencoti_patches.base import archive
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Source
+from opencoti_patches.core.model import is_full_id
 from opencoti_patches.doors import fs
 
 _FILE = "CHANGELOG.md"
@@ -54,7 +55,7 @@ def read(log: str, version: str, repository: str, recorded: str = "") -> Named:
     found = list(dict.fromkeys(re.findall(_COMMIT.format(re.escape(repository)), section)))
     if not found:
         return Named("", f"{_FILE} names no commit of {repository} for {version}")
-    whole = recorded if re.fullmatch(r"[0-9a-f]{40}", recorded) else ""
+    whole = recorded if is_full_id(recorded) else ""
     if whole and any(whole.startswith(c) for c in found):
         return Named(whole)
     if whole:

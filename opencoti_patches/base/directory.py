@@ -12,9 +12,8 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from opencoti_patches.base.limits import refusal
 from opencoti_patches.base.store import Store
@@ -33,8 +32,7 @@ _CHUNK = 1 << 20
 _KEPT = (stat.S_IFREG, stat.S_IFLNK)
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(NamedTuple):
     """What a folder holds, without reading any contents. ``rows``, sorted, are one a file or symlink:
     ``path NUL mode size mtime ctime inode``; text, for a warm check makes thousands of them."""
 

@@ -7,6 +7,7 @@ on, even if a branch has moved since.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,7 +15,7 @@ from opencoti_patches.base.limits import refusal
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import CouldNot, UsageError
-from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, printable
+from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, is_full_id, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import net
 from opencoti_patches.doors.git import Repository
@@ -30,7 +31,7 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
     Errors: UsageError ``no-subdir``, ``bad-rev``; CouldNot ``no-rev``, ``no-repository``, ``submodule``,
     ``unsafe-path`` and those of ``Remote.fetch``.
     """
-    remote = Remote(store.repo, store.root / "fetch.gitconfig")
+    remote = Remote(store.repo, store.fetching / "gitconfig")
     progress.update(f"fetching {printable(net.shown(source.url))} {source.rev}")
     commit = _fetched(remote, source.url, source.rev)
     tree = _Flattening(source, remote, progress).flatten(commit, [source.url], source.subdir)
@@ -47,7 +48,18 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
 
 def full_rev(url: str, rev: str, store: Store) -> CommitId:
     """The commit that a revision names, fetched. Errors: as ``make_tree``."""
-    return _fetched(Remote(store.repo, store.root / "fetch.gitconfig"), url, rev)
+    return _fetched(Remote(store.repo, store.fetching / "gitconfig"), url, rev)
+
+
+def fetch_together(url: str, revs: Sequence[str], store: Store) -> None:
+    """Fetch several commits at once, as far as their ids are known; what is not had so is fetched when it is needed.
+
+    Errors: those of ``Remote.resolve``.
+    """
+    remote = Remote(store.repo, store.fetching / "gitconfig")
+    local = _local(url)
+    ids = [remote.resolve(local, rev) for rev in revs] if local else [r for r in revs if is_full_id(r)]
+    remote.fetch_ids(str(local or url), ids)
 
 
 def _fetched(remote: Remote, url: str, rev: str) -> CommitId:
@@ -73,7 +85,7 @@ def ahead(source: Source, pinned: str, rev: str, store: Store, *, progress: Prog
     )
     home.create()
     local = _local(source.url)
-    history = History(home, store.root / "fetch.gitconfig", local or source.url)
+    history = History(home, store.fetching / "gitconfig", local or source.url)
     progress.update(f"fetching the history of {printable(net.shown(source.url))}")
     last = history.reach(rev)
     return history, history.way(CommitId(pinned), last)

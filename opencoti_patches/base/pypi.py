@@ -13,9 +13,8 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from opencoti_patches.base.archive import import_archive, keep, missing_sha256, top_folder
 from opencoti_patches.base.store import Store
@@ -33,13 +32,12 @@ DEFAULT_INDEX = ""  # where pip looks without configuration; unearth knows the a
 _SECTIONS = ("global", "install", "download", ":env:")  # the later one wins, as in pip
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PipSettings:
+class PipSettings(NamedTuple):
     """Where pip looks, in its order, and how it connects."""
 
     indexes: tuple[str, ...] = (DEFAULT_INDEX,)
     find_links: tuple[str, ...] = ()
-    connection: net.Connection = field(default_factory=net.Connection)
+    connection: net.Connection = net.Connection()
 
 
 def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[TreeId, dict[str, str]]:

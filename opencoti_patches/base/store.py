@@ -33,6 +33,7 @@ class Store:
         self.own = root / "projects" / hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
         self.objects = root / "objects.git"
         self.downloads = root / "downloads"  # one file a sha256, and a note of what it was fetched as
+        self.fetching = root / "fetching"  # git's configuration for fetches
         self.bases = root / "bases"  # what a source's contents are, by its key
         self.listings = root / "listings"  # ls-tree of base trees, by tree id
         self.verdicts = root / "verdicts"  # by chain
@@ -76,7 +77,7 @@ class Store:
         self.open()
         with fs.lock(self.root / "lock", command):
             fs.recover(self.journal, (self.project, *folders))
-            for folder in folders:
+            for folder in (*folders, self.own, self.fetching, self.bases, self.listings, self.downloads):
                 fs.sweep(folder)
             self._sweep()
             yield

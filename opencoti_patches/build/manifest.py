@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from opencoti_patches.build import abi
 from opencoti_patches.core.model import Series, TreeId
 from opencoti_patches.core.profile import Profile, inputs
 from opencoti_patches.doors import fs, proc
@@ -16,14 +17,17 @@ from opencoti_patches.doors.net import sha256_of
 
 SCHEMA = 1
 NAME = "manifest.json"
+ROWS = "abi.txt"
 
 
 class Artefact(NamedTuple):
-    """A file that the build made; ``path`` is relative to the outputs' folder."""
+    """A file that the build made; ``path`` is relative to the outputs' folder; ``kind`` is ``ape`` (cosmocc's program for
+    many systems), ``elf`` or ``file``."""
 
     path: str
     bytes: int
     sha256: str
+    kind: str = "file"
 
 
 def inputs_of(
@@ -66,7 +70,14 @@ def versions(tools: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
 def collect(folder: Path, globs: Sequence[str]) -> list[Artefact]:
     """The files that the globs name, each once, sorted; links are left out, for what they point to is one too."""
     found = {p for pattern in globs for p in folder.glob(pattern) if p.is_file() and not p.is_symlink()}
-    return [Artefact(str(p.relative_to(folder)), p.stat().st_size, sha256_of(p)) for p in sorted(found)]
+    return [Artefact(str(p.relative_to(folder)), p.stat().st_size, sha256_of(p), kind_of(p)) for p in sorted(found)]
+
+
+def kind_of(path: Path) -> str:
+    """What a file is, by how it begins."""
+    with open(path, "rb") as f:
+        start = f.read(8)
+    return "ape" if start.startswith((b"MZqFpD='", b"jartsr='")) else "elf" if start[:4] == b"\x7fELF" else "file"
 
 
 def remove(folder: Path, globs: Sequence[str]) -> None:
@@ -77,10 +88,21 @@ def remove(folder: Path, globs: Sequence[str]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def write(folder: Path, what: Mapping[str, Any], made: Sequence[Artefact]) -> None:
-    """Put the manifest into the build folder."""
-    doc = {"schema": SCHEMA, "inputs": what, "digest": digest(what), "artefacts": [a._asdict() for a in made]}
+def write(folder: Path, what: Mapping[str, Any], made: Sequence[Artefact], rows: Sequence[str] | None) -> None:
+    """Put the manifest into the build folder, and beside it the rows of ggml's interface; None if they are not known."""
+    known = None if rows is None else abi.digest(rows)
+    made_of = [a._asdict() for a in made]
+    doc = {"schema": SCHEMA, "inputs": what, "digest": digest(what), "abi": known, "artefacts": made_of}
+    fs.write(folder / ROWS, b"".join(f"{row}\n".encode() for row in rows or ()))
     fs.write(folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
+
+
+def rows_of(folder: Path) -> tuple[str, ...]:
+    """The rows of the interface that a build was made with; none if they are not known."""
+    try:
+        return tuple((folder / ROWS).read_text("utf-8").splitlines())
+    except OSError:
+        return ()
 
 
 def read(folder: Path) -> dict[str, Any] | None:

@@ -6,15 +6,16 @@ what has a manifest was built whole, from what the manifest says.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.build import manifest, stale
+from opencoti_patches.build import gpu, interface, manifest, stale
 from opencoti_patches.build.blame import Failure, first_error, with_patch
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.toolchain import (
@@ -67,47 +68,45 @@ class Job(NamedTuple):
 def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Built:
     """Bring the project's tree to the tip and build it. Call with the store's lock held.
 
-    Errors: those of ``WorkTree.move``; UsageError ``no-folder``, ``bad-folder``; CouldNot ``no-tool``. A build
-    that fails is data.
+    Errors: those of ``WorkTree.move`` and of the toolchain's ``check``; UsageError ``no-folder``; CouldNot ``no-tool``.
+    A build that fails is data.
     """
+    place = place_of(config, job.profile, store)
+    toolchain(job.profile).check(job.profile, place, child_environment(job.profile, place, job.offline))
     work = WorkTree(config.tree, store)
     last = job.series.entries[-1].name if job.series.entries else ""
     progress.update("writing files")
     work.move(At(tree=job.tip, patch=last))
-    place = _place(config, job.profile, store)
+    if not place.source.is_dir():
+        raise UsageError(
+            "no-folder",
+            f"build.{job.profile.name}: the tree has no folder {job.profile.source}",
+            f'name the folder with the build file: [build.{job.profile.name}] source = "…"',
+        )
     return _Build(job, place, store, config.tree, progress).run()
 
 
 def folder_of(profile: str, store: Store) -> Path:
-    """Where a profile builds, and its manifest lies."""
-    return store.root / "build" / profile
+    """Where a profile builds, and its manifest lies: several projects may share a store."""
+    home = store.root if store.root.parent == store.project else store.own
+    return home / "build" / profile
 
 
-def _place(config: Config, profile: Profile, store: Store) -> Place:
-    place = Place(source=config.tree / profile.source, build=folder_of(profile.name, store))
-    if not place.source.is_dir():
-        raise UsageError(
-            "no-folder",
-            f"build.{profile.name}: the tree has no folder {profile.source}",
-            f'name the folder with the build file: [build.{profile.name}] source = "…"',
-        )
-    if profile.kind == "make" and " " in str(place.source):
-        raise UsageError(
-            "bad-folder", f"make takes no path with a space in it: {place.source}", "put the project elsewhere"
-        )
-    return place
+def place_of(config: Config, profile: Profile, store: Store) -> Place:
+    """Where a profile's source lies, and where it builds."""
+    return Place(source=config.tree / profile.source, build=folder_of(profile.name, store), root=config.root)
 
 
 class _Build:
     def __init__(self, job: Job, place: Place, store: Store, tree: Path, progress: Progress) -> None:
-        self.job = job
+        self.job = job = job._replace(profile=gpu.settled(job.profile))
         self.place = place
         self.store = store
         self.tree = tree
         self.progress = progress
         self.tool: Toolchain = toolchain(job.profile)
         self.env = child_environment(job.profile, place, job.offline)
-        self.outputs = self.tool.outputs(place)
+        self.outputs = self.tool.outputs(job.profile, place)
         self.log = place.build / "build.log"
         self.lines: list[str] = []
         self.steps = 0
@@ -121,19 +120,20 @@ class _Build:
             return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made))
         with fs.disk_errors("write the build folder"):
             (place.build / manifest.NAME).unlink(missing_ok=True)
-            if job.clean and job.profile.kind == "cmake":
+            if job.clean and job.profile.kind in ("cmake", "script"):
                 shutil.rmtree(place.build, ignore_errors=True)
             place.build.mkdir(parents=True, exist_ok=True)
             self.log.unlink(missing_ok=True)
         trees = stale.Trees(place.build)
-        before = trees.begin(job.tip)
-        if job.profile.kind == "make":
-            stale.refresh(self.tree, stale.changed(before, job.tip, self.store))
+        anew = self._leave_nothing_stale(trees.begin(job.tip), what)
+        self.tool.begin(place, self.outputs, anew)
         try:
             step = self._steps(targets)
         except BaseException:
+            self.tool.end(place, self.outputs, "interrupted")
             manifest.remove(self.outputs, job.profile.artefacts)
             raise
+        self.tool.end(place, self.outputs, "failed" if step else "whole")
         if step:
             manifest.remove(self.outputs, job.profile.artefacts)
             start = place.build if job.profile.kind == "cmake" else place.source
@@ -142,8 +142,24 @@ class _Build:
             return Built(job.tip, self.outputs, self.log, step=step, steps=self.steps, failure=failure)
         made = manifest.collect(self.outputs, job.profile.artefacts)
         trees.whole(job.tip)
-        manifest.write(place.build, what, made)
+        manifest.write(place.build, what, made, interface.rows_if_known(job.tip, self.store))
         return Built(job.tip, self.outputs, self.log, step="build", steps=self.steps, artefacts=tuple(made))
+
+    def _leave_nothing_stale(self, before: Sequence[TreeId], what: dict[str, Any]) -> bool:
+        """See to it that no object of other inputs is taken for new; True if none at all may be used."""
+        kind = self.job.profile.kind
+        if kind == "cmake":
+            return False  # it knows its headers, and its flags
+        # Profiles may share the folder that they build in: what the objects there are of is known for each folder.
+        name = hashlib.sha256(os.fsencode(self.outputs)).hexdigest()[:12]
+        last = self.place.build.parent / f".last-{name}"
+        now = fs.json_bytes([what[key] for key in ("profile", "settings", "tools")])
+        paths = stale.changed(before, self.job.tip, self.store)
+        other = (bool(before) or last.exists()) and not _holds(last, now)
+        anew = other or stale.all_stale(self.tree, paths, kind)
+        stale.refresh(self.tree, paths, anew=anew)
+        fs.write(last, now)
+        return anew
 
     def _up_to_date(self, what: dict[str, object]) -> list[Artefact] | None:
         """The artefacts, if they are what the last build of the same inputs made."""
@@ -164,15 +180,14 @@ class _Build:
                 return "configure"
             fs.write(place.build / "configured", configuration_digest(command, self.env).encode())
         jobs = job.jobs or job.profile.jobs or os.cpu_count() or 1
-        return "build" if self._run("build", self.tool.build(job.profile, place, targets, jobs)) else ""
+        code = self._run("build", self.tool.build(job.profile, place, targets, jobs))
+        if job.profile.kind == "script" and (error := first_error(self.lines, self.tree, place.source)) and error.line:
+            return "build"  # it did not look at how its compiler ended
+        return "build" if code else ""
 
     def _configured(self, command: Sequence[str]) -> bool:
         """Whether the folder was configured with this very command."""
-        try:
-            known = (self.place.build / "configured").read_text()
-        except OSError:
-            return False
-        return known == configuration_digest(command, self.env)
+        return _holds(self.place.build / "configured", configuration_digest(command, self.env).encode())
 
     def _run(self, step: str, command: Sequence[str]) -> int:
         self.progress.update(f"{step}: {self.job.profile.name}")
@@ -185,6 +200,13 @@ class _Build:
                 self.progress.update(f"building {self.job.profile.name}", *far, "steps" if far[1] != 100 else "percent")
 
         return proc.stream(command, cwd=self.place.source, env=self.env, log=self.log, heard=heard)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() == content
+    except OSError:
+        return False
 
 
 def version_of(config: Config, base: TreeId) -> tuple[str, str]:

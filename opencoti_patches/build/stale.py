@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
@@ -19,6 +19,7 @@ from opencoti_patches.doors import fs
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*(?:include|import)[ \t]*[<"]([^>"\n]+)[>"]', re.M)
 _SOURCES = (".c", ".cc", ".cpp", ".cxx", ".cu", ".m", ".mm", ".S", ".s")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".def", ".metal", ".comp", ".glsl")
+_RULES = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$|\.mk$")
 
 
 class Trees:
@@ -45,8 +46,19 @@ def changed(before: Iterable[TreeId], tip: TreeId, store: Store) -> set[str]:
     return {path for tree in before if store.repo.has(tree) for path in store.repo.diff_trees(tree, tip)}
 
 
-def refresh(tree: Path, paths: set[str]) -> list[str]:
-    """Give every source that includes one of ``paths`` (files of ``tree``) the time of now; which these were."""
+def all_stale(tree: Path, paths: set[str], kind: str) -> bool:
+    """Whether a change of ``paths`` makes every object stale: flags stand in a makefile, or in a script, which links
+    the object of a source that is gone too."""
+    if kind == "script":
+        return any(p.endswith(".sh") or (p.endswith(_SOURCES) and not (tree / p).exists()) for p in paths)
+    return any(_RULES.search(p) for p in paths)
+
+
+def refresh(tree: Path, paths: set[str], *, anew: bool = False) -> list[str]:
+    """Give every source that includes one of ``paths`` (files of ``tree``) the time of now; which these were.
+    ``anew``: every source at all."""
+    if anew:
+        return _touch(tree, (path for path, _ in _files(tree) if path.endswith(_SOURCES)))
     if not any(p.endswith((*_HEADERS, *_SOURCES)) for p in paths):
         return []
     including = _including(tree)
@@ -56,7 +68,11 @@ def refresh(tree: Path, paths: set[str]) -> list[str]:
             if other not in reached:
                 reached.add(other)
                 todo.append(other)
-    touched = sorted(p for p in reached - paths if p.endswith(_SOURCES))
+    return _touch(tree, (p for p in reached - paths if p.endswith(_SOURCES)))
+
+
+def _touch(tree: Path, paths: Iterable[str]) -> list[str]:
+    touched = sorted(paths)
     for path in touched:
         os.utime(tree / path)
     return touched
@@ -67,9 +83,7 @@ def _including(tree: Path) -> Mapping[str, list[str]]:
     wanted: dict[str, list[str]] = {}  # last component of an include -> files with one
     said: dict[str, list[str]] = {}  # file -> what it includes
     files = []
-    for path, entry in fs.walk(tree):
-        if entry.is_symlink() or not path.endswith((*_SOURCES, *_HEADERS)):
-            continue
+    for path, entry in _files(tree):
         files.append(path)
         with open(entry.path, "rb") as f:
             names = [m.decode("utf-8", "surrogateescape") for m in _INCLUDE.findall(f.read())]
@@ -82,6 +96,13 @@ def _including(tree: Path) -> Mapping[str, list[str]]:
             if any(path == n or path.endswith(f"/{n}") for n in said[other]):
                 found.setdefault(path, []).append(other)
     return found
+
+
+def _files(tree: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """The sources and headers of a tree, without those of a toolchain that lies in it."""
+    for path, entry in fs.walk(tree):
+        if path.endswith((*_SOURCES, *_HEADERS)) and not entry.is_symlink() and ".cosmocc/" not in path:
+            yield path, entry
 
 
 def _plain(name: str) -> str:

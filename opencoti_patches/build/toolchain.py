@@ -1,4 +1,5 @@
-"""What a build system must be able to do for us, and the two that do: CMake and make."""
+"""What a build system must be able to do for us, and two that do: CMake and make. ``cosmocc.py`` and ``script.py``
+have the others."""
 
 from __future__ import annotations
 
@@ -8,8 +9,9 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
+from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.profile import Profile
 
 _COUNTED = re.compile(r"\[\s*(\d+)/(\d+)\] ")
@@ -27,21 +29,34 @@ _LLAMA = (
 )
 
 
+Outcome = Literal["whole", "failed", "interrupted"]
+
+
 class Place(NamedTuple):
-    """Where a build happens: the source folder in the tree, the folder that it writes to."""
+    """Where a build happens: the source folder in the tree, the folder that it writes to, the project's folder."""
 
     source: Path
     build: Path
+    root: Path
 
 
 class Toolchain(Protocol):
     """A build system. Its commands run in order; each is an argument list and the folder to run it in."""
 
-    def outputs(self, place: Place) -> Path:
+    def outputs(self, profile: Profile, place: Place) -> Path:
         """The folder that the artefacts' globs are in."""
 
-    def environment(self, place: Place) -> dict[str, str]:
+    def environment(self, profile: Profile, place: Place) -> dict[str, str]:
         """What it needs beside the profile's own variables."""
+
+    def check(self, profile: Profile, place: Place, env: Mapping[str, str]) -> None:
+        """Refuse what it could not build, before anything is written. Errors: UsageError, CouldNot."""
+
+    def begin(self, place: Place, outputs: Path, anew: bool) -> None:
+        """Make ready for the first command. ``anew``: nothing that was built before is of use."""
+
+    def end(self, place: Place, outputs: Path, outcome: Outcome) -> None:
+        """After the last command: leave no object that looks better than it is."""
 
     def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
         """The command that prepares the build folder; empty if there is none. ``version``: the build number and
@@ -60,13 +75,23 @@ class Toolchain(Protocol):
 class CMake:
     """CMake with ninja if it is there, else with make."""
 
-    def outputs(self, place: Place) -> Path:
+    def outputs(self, profile: Profile, place: Place) -> Path:
         return place.build
 
-    def environment(self, place: Place) -> dict[str, str]:
-        # the same bytes wherever the tree lies
-        flags = f"-ffile-prefix-map={place.source}=. -ffile-prefix-map={place.build}=build"
-        return {"NINJA_STATUS": "[%f/%t] ", "CFLAGS": flags, "CXXFLAGS": flags}
+    def environment(self, profile: Profile, place: Place) -> dict[str, str]:
+        # The same bytes wherever the tree lies, also where ccache hands the compiler relative names.
+        near = os.path.relpath(place.source, place.build)
+        flags = " ".join(f"-ffile-prefix-map={path}=." for path in (place.source, place.build, near))
+        return {"NINJA_STATUS": "[%f/%t] ", "CFLAGS": flags, "CXXFLAGS": flags, **_shared_cache(profile, place)}
+
+    def check(self, profile: Profile, place: Place, env: Mapping[str, str]) -> None:
+        pass
+
+    def begin(self, place: Place, outputs: Path, anew: bool) -> None:
+        pass
+
+    def end(self, place: Place, outputs: Path, outcome: Outcome) -> None:
+        pass
 
     def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
         options = ["-DFETCHCONTENT_FULLY_DISCONNECTED=ON", "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON"]
@@ -86,7 +111,7 @@ class CMake:
 
     def tools(self, profile: Profile) -> Sequence[str]:
         ninja = self._generator(profile) == "Ninja"
-        return ["cmake", "ninja" if ninja else "make", *_compilers(profile), *_extra(profile)]
+        return ["cmake", "ninja" if ninja else "make", *_compilers(profile), *extra(profile)]
 
     @staticmethod
     def _generator(profile: Profile) -> str:
@@ -96,28 +121,52 @@ class CMake:
 class Make:
     """A makefile in the source folder, which builds there."""
 
-    def outputs(self, place: Place) -> Path:
+    def outputs(self, profile: Profile, place: Place) -> Path:
         return place.source
 
-    def environment(self, place: Place) -> dict[str, str]:
-        return {}
+    def environment(self, profile: Profile, place: Place) -> dict[str, str]:
+        return _shared_cache(profile, place)
+
+    def check(self, profile: Profile, place: Place, env: Mapping[str, str]) -> None:
+        no_spaces("make", place.source)
+
+    def begin(self, place: Place, outputs: Path, anew: bool) -> None:
+        pass
+
+    def end(self, place: Place, outputs: Path, outcome: Outcome) -> None:
+        pass
 
     def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
         return []
 
     def build(self, profile: Profile, place: Place, targets: Sequence[str], jobs: int) -> Sequence[str]:
-        return ["make", "-C", str(place.source), f"-j{jobs}", *profile.options, *targets]
+        before = [f"{name}={profile.launcher} {c}" for name, c in zip(("CC", "CXX"), _compilers(profile), strict=False)]
+        launched = before if profile.launcher else []
+        return ["make", "-C", str(place.source), f"-j{jobs}", *launched, *profile.options, *targets]
 
     def clean(self, profile: Profile, place: Place) -> Sequence[str]:
         return ["make", "-C", str(place.source), *profile.options, "clean"]
 
     def tools(self, profile: Profile) -> Sequence[str]:
-        return ["make", *_compilers(profile), *_extra(profile)]
+        return ["make", *_compilers(profile), *extra(profile)]
 
 
 def toolchain(profile: Profile) -> Toolchain:
     """The build system of a profile."""
-    return CMake() if profile.kind == "cmake" else Make()
+    from opencoti_patches.build.cosmocc import Cosmocc
+    from opencoti_patches.build.script import Script
+
+    kinds: Mapping[str, type[Toolchain]] = {"cmake": CMake, "make": Make, "cosmocc": Cosmocc, "script": Script}
+    return kinds[profile.kind]()
+
+
+def no_spaces(program: str, *paths: Path) -> None:
+    """Refuse what ``program`` cannot be told. Errors: UsageError ``bad-folder``."""
+    for path in paths:
+        if " " in str(path):
+            raise UsageError(
+                "bad-folder", f"{program} takes no path with a space in it: {path}", "put the project elsewhere"
+            )
 
 
 def progress_of(line: str) -> tuple[int, int] | None:
@@ -138,7 +187,7 @@ def child_environment(profile: Profile, place: Place, offline: bool) -> dict[str
     if offline:
         nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
         env |= nowhere | {"GIT_ALLOW_PROTOCOL": "file", "PIP_NO_INDEX": "1", "npm_config_offline": "true"}
-    for key, value in toolchain(profile).environment(place).items():
+    for key, value in toolchain(profile).environment(profile, place).items():
         env[key] = f"{env[key]} {value}" if key.endswith("FLAGS") and env.get(key) else value
     return env | dict(profile.env)
 
@@ -157,18 +206,27 @@ def _is_llama(source: Path) -> bool:
 
 
 def _languages(profile: Profile) -> list[str]:
-    return ["C", "CXX", *(["CUDA"] if _cuda(profile) else [])]
+    return ["C", "CXX", *(["CUDA"] if for_cuda(profile) else [])]
 
 
-def _cuda(profile: Profile) -> bool:
+def for_cuda(profile: Profile) -> bool:
+    """Whether it builds for CUDA."""
     return any(re.fullmatch(r"-DGGML_CUDA(:\w+)?=(ON|1|TRUE|YES)", o, re.I) for o in profile.options)
 
 
 def _compilers(profile: Profile) -> list[str]:
     env = {**os.environ, **dict(profile.env)}
     found = [env.get("CC") or "cc", env.get("CXX") or "c++"]
-    return [*found, env.get("CUDACXX") or "nvcc"] if _cuda(profile) else found
+    return [*found, env.get("CUDACXX") or "nvcc"] if for_cuda(profile) else found
 
 
-def _extra(profile: Profile) -> list[str]:
-    return [profile.launcher] if profile.launcher else []
+def extra(profile: Profile) -> list[str]:
+    """The launcher and the tools that the profile names itself."""
+    return [*([profile.launcher] if profile.launcher else []), *profile.tools]
+
+
+def _shared_cache(profile: Profile, place: Place) -> dict[str, str]:
+    """What lets ccache know a file of another folder again: it takes names from there on."""
+    top = os.path.commonpath((place.source, place.build))
+    wanted = os.path.basename(profile.launcher) == "ccache" and "CCACHE_BASEDIR" not in os.environ and top != "/"
+    return {"CCACHE_BASEDIR": top} if wanted else {}

@@ -6,8 +6,8 @@ import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.]*|\s+|[^\w\s]")
@@ -25,8 +25,7 @@ def squeezed(line: bytes) -> bytes:
     return b" ".join(line.split())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """Lines ``old_lo:old_hi`` that upstream replaced by ``new_lo:new_hi``, all from 0."""
 
     old_lo: int

@@ -8,7 +8,6 @@ rest goes on without it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -54,8 +53,7 @@ def bump(
         return Bumped(rows=found, conflict=walk.conflict, reused=walk.reused)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class First:
+class First(NamedTuple):
     """The first conflict: the patch, the tree it has to go on, its files for a person."""
 
     name: PatchName
@@ -63,8 +61,7 @@ class First:
     marked: Marked
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bumped:
+class Bumped(NamedTuple):
     """A row a patch, in order; the first conflict if there is one; by patch, what was resolved before and
     served again."""
 

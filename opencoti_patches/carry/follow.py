@@ -29,7 +29,7 @@ class Follower:
         """Added lines as upstream would have them at old line ``near``, and in words what was followed."""
         lines, words = list(added), []
         words_here = {w for line in lines for w in _WORD.findall(line)}
-        renamed = {w for w in words_here if w in self.renames} if any(map(self._gone, words_here)) else set()
+        renamed = {w for w in words_here if w in self.renames} if words_here - self._left else set()
         if renamed:
             lines = [self._renamed(line) for line in lines]
             words += [f"follows the renaming of {w.decode()} to {self.renames[w].decode()}" for w in sorted(renamed)]
@@ -75,11 +75,10 @@ class Follower:
                     and _WORD.fullmatch(news[c])
                 ):
                     votes[olds[a]][news[c]] += 1
-        left = {w for line in self.a.new for w in _WORD.findall(line)}
         return {
             w: to.most_common(1)[0][0]
             for w, to in votes.items()
-            if w not in left and len(to) == 1 and sum(to.values()) >= _PROOFS
+            if w not in self._left and len(to) == 1 and sum(to.values()) >= _PROOFS
         }
 
     def _pieces(self, text: bytes) -> list[tuple[bytes, bytes]]:
@@ -112,9 +111,10 @@ class Follower:
             if len(to) == 1 and sum(to.values()) >= _PROOFS and re.search(rb"[A-Za-z]", old)
         }
 
-    def _gone(self, word: bytes) -> bool:
-        """Whether the new file lacks a word: only then can it have been renamed."""
-        return word not in self._text or not re.search(rb"\b%s\b" % word, self._text)
+    @cached_property
+    def _left(self) -> set[bytes]:
+        """The words of the new file: what is one of them was not renamed."""
+        return set(_WORD.findall(self._text))
 
     @cached_property
     def _text(self) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, note
@@ -24,8 +24,7 @@ from opencoti_patches.tree.worktree import WorkTree
 AS_BEFORE = "as before"  # ends the reason of a patch that the run has nothing to do with
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """An edited folder: the tree it began as, the tree it is now, the files that are new in it."""
 
     began: TreeId

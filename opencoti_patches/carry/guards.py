@@ -6,14 +6,13 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opencoti_patches.core.model import FilePatch, printable
 from opencoti_patches.series.parse import Parsed
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Guarded:
+class Guarded(NamedTuple):
     """What the guards found. ``same_added`` and ``same_removed``: to the byte and in order;
     ``lost`` and ``clobbered`` name, in words, what is gone and what the new patch takes away unasked;
     ``interdiff`` shows old content against new."""

@@ -7,8 +7,8 @@ lines, and removals of blank lines that are gone already. A rung answers only wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 from opencoti_patches.core.model import Hunk
 from opencoti_patches.plan.places import heading, occurrences, same_function
@@ -17,21 +17,19 @@ Drift = Literal["context", "removed", "absent", "ends"]
 _STEPS = 20_000  # of the search at one place, against pathological input
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Placed:
-    """A hunk's place: the lines from ``at`` (from 0) of which ``count`` are replaced by ``new``. ``how``
+class Placed(NamedTuple):
+    """A hunk's place: the lines from ``at`` (from 0) of which ``taken`` are replaced by ``new``. ``how``
     is one line for people; ``drift`` counts the lines that differ from what the hunk expects."""
 
     at: int
-    count: int
+    taken: int
     new: tuple[bytes, ...]
     how: str
-    drift: Mapping[Drift, int] = field(default_factory=dict)
+    drift: Mapping[Drift, int] = MappingProxyType({})
     function_kept: bool = True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NoPlace:
+class NoPlace(NamedTuple):
     """Why no rung may speak."""
 
     why: str
@@ -140,7 +138,7 @@ def _placed(lines: Sequence[bytes], hunk: Hunk, at: int, match: Sequence[int | N
     landed = heading(lines, begin)
     return Placed(
         at=begin,
-        count=len(there),
+        taken=len(there),
         new=tuple(new),
         how="; ".join(words) or f"{how} at line {begin + 1}",
         drift=drift,

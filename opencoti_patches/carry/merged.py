@@ -174,8 +174,8 @@ class _File:
                 refused.append(placed.why)
                 continue
             refused.append("")
-            spots.append(_Spot(hunk, placed.at, placed.count, placed.new))
-            begin, drift = placed.at + placed.count, placed.at - (hunk.old_start - 1)
+            spots.append(_Spot(hunk, placed.at, placed.taken, placed.new))
+            begin, drift = placed.at + placed.taken, placed.at - (hunk.old_start - 1)
             if not placed.function_kept and has_functions(self.f.path):
                 why = f"it is in at line {placed.at + 1} of the tree's file, in another function than it was made in"
                 left.append(Left(printable(self.f.path), hunk.number, 0, why))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from opencoti_patches.core.model import PatchName, TreeId
 
 Carried = Literal["kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HunkHow:
+class HunkHow(NamedTuple):
     """How one hunk found its place."""
 
     file: str
@@ -20,8 +18,7 @@ class HunkHow:
     how: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One input patch. ``raw`` is its new bytes, None where the file stays untouched; ``interdiff``
     shows what changed of an adapted one; ``next`` is the command that mends a conflict, where it is not the
     common one."""
@@ -36,8 +33,7 @@ class Row:
     next: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Marked:
+class Marked(NamedTuple):
     """A patch in conflict for a person: the files as git merges them, mode and content (None: deleted), and
     those of them that hold markers or need a look."""
 

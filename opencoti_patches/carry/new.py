@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.forward import forward
@@ -24,8 +24,7 @@ from opencoti_patches.tree import trees
 _SUFFIX = ".patch"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """The new patch and what it means for the others: ``moved`` now apply with an offset, ``claims`` are
     what headers say about patches that have other numbers now."""
 

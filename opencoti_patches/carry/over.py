@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from opencoti_patches.carry import threeway
@@ -43,8 +42,7 @@ class Sides(NamedTuple):
     renamed: Callable[[str], str | None]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Over:
+class Over(NamedTuple):
     """A carried patch: its new bytes, how each hunk went, what somebody has to look at, what upstream has
     already."""
 

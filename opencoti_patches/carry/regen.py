@@ -272,8 +272,8 @@ class _Walk:
             placed = ladder.place(lines, hunk, begin, hunk.old_start - 1 + shift)
             if isinstance(placed, ladder.NoPlace):
                 raise _Conflict(f"{path}, hunk {hunk.number}: {placed.why}")
-            lines[placed.at : placed.at + placed.count] = placed.new
-            shift = placed.at - (hunk.old_start - 1) + len(placed.new) - placed.count
+            lines[placed.at : placed.at + placed.taken] = placed.new
+            shift = placed.at - (hunk.old_start - 1) + len(placed.new) - placed.taken
             begin = placed.at + len(placed.new)
             hows.append(HunkHow(file=path, hunk=hunk.number, how=placed.how))
             drift.update(placed.drift)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.marks import tree_of
@@ -23,8 +23,7 @@ from opencoti_patches.doors import fs
 from opencoti_patches.tree.worktree import At, WorkTree
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """``value`` and ``source`` (from 0) are what the bump goes to; ``waits_for`` the patch in conflict,
     empty when only acceptance is wanting; ``before`` the tree that it has to go on."""
 
@@ -38,8 +37,8 @@ class Session:
     laid: str = ""  # the tree that the worktree was laid out as, markers and all
     resolved: tuple[PatchName, ...] = ()
     skipped: tuple[PatchName, ...] = ()
-    files: tuple[str, ...] = field(default=())  # that want a person
-    made: tuple[str, ...] = field(default=())  # all files that the patch leaves, ignored ones too
+    files: tuple[str, ...] = ()  # that want a person
+    made: tuple[str, ...] = ()  # all files that the patch leaves, ignored ones too
 
 
 def _home(store: Store) -> Path:
@@ -118,9 +117,8 @@ def document(store: Store, session: Session) -> dict[str, object]:
 
 def save(store: Store, session: Session) -> None:
     """Write the session down."""
-    from dataclasses import asdict
 
-    fs.write(_home(store) / "state.json", fs.json_bytes(asdict(session)))
+    fs.write(_home(store) / "state.json", fs.json_bytes(session._asdict()))
 
 
 def open_conflict(store: Store, session: Session, name: PatchName, before: TreeId, marked: Marked) -> Session:
@@ -135,7 +133,7 @@ def open_conflict(store: Store, session: Session, name: PatchName, before: TreeI
             fs.put(folder, path, held[1], held[0])
     made = tuple(p for p, held in marked.files.items() if held is not None)
     laid = tree_of(before, marked.files, store.repo)
-    now = replace(session, waits_for=name, before=before, laid=laid, files=tuple(marked.conflicts), made=made)
+    now = session._replace(waits_for=name, before=before, laid=laid, files=tuple(marked.conflicts), made=made)
     save(store, now)
     return now
 
@@ -175,7 +173,7 @@ def keep(store: Store, session: Session, raw: bytes) -> Session:
     """Remember the patch that a person made of the conflict."""
     name = PatchName(session.waits_for)
     fs.write(_home(store) / "resolved" / name, raw)
-    kept = replace(session, resolved=(*session.resolved, name), waits_for="", before="", laid="", files=(), made=())
+    kept = session._replace(resolved=(*session.resolved, name), waits_for="", before="", laid="", files=(), made=())
     save(store, kept)
     return kept
 

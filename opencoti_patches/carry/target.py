@@ -11,7 +11,7 @@ from opencoti_patches.base.bootstrap import ensure_base, source_sha256
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import Config, Source
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.core.model import TreeId
+from opencoti_patches.core.model import TreeId, is_full_id
 from opencoti_patches.core.progress import Progress
 
 
@@ -54,7 +54,8 @@ def called(source: Source, value: str) -> str:
 
 
 def reach(config: Config, number: int, value: str, store: Store, *, pinned: str = "", progress: Progress) -> Target:
-    """Fetch the new base into the store; ``pinned`` is the commit that ``value`` meant before. Call with the store's lock held. Errors: as ``ensure_base``."""
+    """Fetch the new base into the store; ``pinned`` is the commit that ``value`` meant before. Call
+    with the store's lock held. Errors: as ``ensure_base``."""
     source = config.sources[number]
     notes: tuple[str, ...] = ()
     if source.kind == "git":
@@ -74,7 +75,9 @@ def already(source: Source, value: str) -> bool:
     another commit by now, so it has to be asked for."""
     if source.kind == "git":
         return (
-            re.fullmatch(r"[0-9a-f]{7,40}", value) is not None and _whole(source.rev) and source.rev.startswith(value)
+            re.fullmatch(r"[0-9a-f]{7,40}", value) is not None
+            and is_full_id(source.rev)
+            and source.rev.startswith(value)
         )
     if value == source.version:
         return True
@@ -86,8 +89,14 @@ def already(source: Source, value: str) -> bool:
         return False
 
 
-def _whole(rev: str) -> bool:
-    return re.fullmatch(r"[0-9a-f]{40}", rev) is not None
+def fetch_both(config: Config, number: int, value: str, store: Store) -> None:
+    """For a store without the old base: old and new commit of a git source in one fetch, not two."""
+    source = config.sources[number]
+    if source.kind == "git":
+        from opencoti_patches.base.gitsource import fetch_together
+
+        store.open()
+        fetch_together(source.url, (source.rev, value), store)
 
 
 def _git(source: Source, value: str, pinned: str, store: Store) -> Source:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from opencoti_patches.carry.align import Alignment, squeezed
 from opencoti_patches.carry.follow import Follower, counted
@@ -20,8 +20,7 @@ from opencoti_patches.core.model import FilePatch, Hunk
 _ALIKE = 4  # bytes with which all items of a list begin, at least
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """A run of changed lines of a patch: old lines ``lo:hi`` (from 0) give way to ``added``."""
 
     hunk: int
@@ -30,8 +29,7 @@ class Change:
     added: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Brought:
+class Brought(NamedTuple):
     """A change in the new file: lines ``lo:hi`` give way to ``added``. ``sure`` if nobody needs to look;
     ``how`` in one line; ``done`` if the new file has it already."""
 
@@ -46,20 +44,18 @@ class Brought:
     was: int = 0  # the old line at which it stood, from 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stuck:
+class Stuck(NamedTuple):
     """A change without a place, and why."""
 
     change: Change
     why: str
 
 
-@dataclass(slots=True)
-class Result:
+class Result(NamedTuple):
     """All changes of one file: what was brought, what is stuck."""
 
-    brought: list[Brought] = field(default_factory=list)
-    stuck: list[Stuck] = field(default_factory=list)
+    brought: list[Brought]
+    stuck: list[Stuck]
 
 
 def changes_of(f: FilePatch) -> list[Change]:
@@ -86,14 +82,14 @@ def changes_of(f: FilePatch) -> list[Change]:
 
 def bring(f: FilePatch, alignment: Alignment, follower: Follower) -> Result:
     """Bring all changes of one file over."""
-    result = Result()
+    result = Result([], [])
     rewritten = {h.number for h in f.hunks if _rewritten(h, alignment)}
     for change in changes_of(f):
         one = _Place(change, alignment, follower).find()
         if isinstance(one, Stuck):
             result.stuck.append(one)
         elif one.sure and one.hunk in rewritten:
-            result.brought.append(replace(one, sure=False, how=f"{one.how}; upstream rewrote what is around it"))
+            result.brought.append(one._replace(sure=False, how=f"{one.how}; upstream rewrote what is around it"))
         else:
             result.brought.append(one)
     spans = sorted((b.lo, b.hi, i) for i, b in enumerate(result.brought) if not b.done)
@@ -157,7 +153,7 @@ class _Place:
         ):
             return Stuck(change=self.c, why="the file has lost the newline at its end, where it adds lines")
         if isinstance(found, Brought) and found.sure and not found.done and self._blank():
-            return replace(found, sure=False, how=f"{found.how}; it changes blank lines")
+            return found._replace(sure=False, how=f"{found.how}; it changes blank lines")
         return found
 
     def _blank(self) -> bool:
@@ -207,7 +203,7 @@ class _Place:
         if line is None:
             return None
         found = self._brought(at, at + 1, "both count the same number; the steps add up", False, [line])
-        return replace(found, counter=True)
+        return found._replace(counter=True)
 
     def _edited(self, lo: int, hi: int, now: Sequence[int]) -> Brought | Stuck:
         """Upstream edited the removed lines: what takes their place gets the same edits."""

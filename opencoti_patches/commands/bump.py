@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -75,7 +74,7 @@ def command(
     """
     from opencoti_patches.carry import remember
     from opencoti_patches.carry import session as sessions
-    from opencoti_patches.carry.target import pick
+    from opencoti_patches.carry.target import fetch_both, pick
     from opencoti_patches.report import bumped
 
     asked = [bool(value), go_on, skip is not None, forget is not None, abort, status]
@@ -85,7 +84,7 @@ def command(
         )
     if value and (done := _already(run, value, source)):
         run.answer(done, ctx)
-    project = open_project(run)
+    project = open_project(run, (lambda c, s: fetch_both(c, pick(c, source), value, s)) if value else None)
     store = project.store
     if status:
         session = sessions.must(store, "report")
@@ -161,7 +160,7 @@ def _skipped(project: Project, session: Session, wanted: str) -> Session:
     name = order.find(project.series, wanted)
     if session.waits_for and name != session.waits_for:  # laying out another would lose what was edited
         raise Refused("waits-for-another", f"the bump waits for {session.waits_for}", sessions.ways_on(session))
-    now = replace(session, skipped=(*session.skipped, name), waits_for="", before="", laid="", files=(), made=())
+    now = session._replace(skipped=(*session.skipped, name), waits_for="", before="", laid="", files=(), made=())
     sessions.save(project.store, now)
     return now
 
@@ -189,7 +188,7 @@ def _carry(
     target = reach(config, session.source, session.value, store, pinned=session.pinned, progress=progress)
     if source.kind == "git" and target.new.rev == source.rev:
         return bumped.already(source, session.value)
-    session = replace(session, pinned=target.new.rev)
+    session = session._replace(pinned=target.new.rev)
     skipped = frozenset(session.skipped)
     done = bump(
         series,

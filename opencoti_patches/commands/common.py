@@ -102,8 +102,8 @@ class Project(NamedTuple):
     series: Series
 
 
-def open_project(run: Run) -> Project:
-    """Read the configuration and the series, and have the base (fetched the first time)."""
+def open_project(run: Run, before: Callable[[Config, Store], None] | None = None) -> Project:
+    """Read the configuration and the series, and have the base (fetched the first time, after ``before``)."""
     from opencoti_patches.base.bootstrap import base_if_ready
 
     config = run.config()
@@ -117,6 +117,8 @@ def open_project(run: Run) -> Project:
         from opencoti_patches.base.bootstrap import ensure_base
 
         with store.writing("bootstrap", config.patches):
+            if before:
+                before(config, store)
             base = ensure_base(config, store, progress=run.progress())
     return Project(config=config, store=store, base=base, series=series)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from opencoti_patches.commands.common import Run, example, options
@@ -12,25 +14,37 @@ from opencoti_patches.commands.common import Run, example, options
         """
 opencoti-patches doctor
 opencoti-patches doctor cuda --json
+opencoti-patches doctor cosmocc --zip ~/Downloads/cosmocc-4.0.2.zip
 """
     )
 )
 @click.argument("wanted", metavar="[PROFILE]...", nargs=-1)
+@click.option(
+    "--zip",
+    "archive",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A downloaded zip of cosmocc: is it the right one?",
+)
 @options()
 @click.pass_context
-def command(ctx: click.Context, run: Run, wanted: tuple[str, ...]) -> None:
+def command(ctx: click.Context, run: Run, wanted: tuple[str, ...], archive: Path | None) -> None:
     """Look for the programs that builds need, and say what would bring a missing one.
 
     Without PROFILE: git, and the programs of every profile that opencoti.toml names, or of 'cpu' if it names none.
     """
+    from opencoti_patches.base.store import Store
     from opencoti_patches.build.doctor import examine
+    from opencoti_patches.build.run import place_of
     from opencoti_patches.core.errors import UsageError
     from opencoti_patches.core.profile import profiles
     from opencoti_patches.report.examined import report
 
     config = run.config()
-    known = profiles(config.build, "", config.file.name)
-    names = wanted or tuple(config.build) or ("cpu",)
+    known = profiles(config.build, config.sources[0].into if len(config.sources) == 1 else "", config.file.name)
+    names = wanted or (("cosmocc",) if archive else tuple(config.build) or ("cpu",))
     if unknown := [n for n in names if n not in known]:
         raise UsageError("unknown-profile", f"no profile '{unknown[0]}'", f"there are: {', '.join(known)}")
-    run.answer(report(examine([known[n] for n in names])), ctx)
+    store = Store.of(config.root)
+    rows = examine([(known[n], place_of(config, known[n], store)) for n in names], archive)
+    run.answer(report(rows), ctx)

@@ -59,7 +59,6 @@ def command(
     A patch that does not apply comes in all the same, and the report says what is wrong with it. What is
     no patch, or leads out of the tree, is refused.
     """
-    from dataclasses import replace
 
     from opencoti_patches.base.bootstrap import base_if_ready
     from opencoti_patches.base.store import Store
@@ -96,7 +95,7 @@ def command(
         folders, where = [s.into for s in config.sources], within(config, config.patches)
         plan, broken, hints = _judged(run, imported, series, base, store, folders, where) if base else (None, [], {})
         if plan:
-            imported = replace(imported, placement=locked(imported.placement, plan))
+            imported = imported._replace(placement=locked(imported.placement, plan))
         if not dry_run:
             fs.replace_all(imported.placement.changes, store.journal)
     run.answer(

@@ -33,6 +33,11 @@ Status = Literal["clean", "offset", "failed", "blocked", "empty"]
 Level = Literal["error", "warning", "note"]
 
 
+def is_full_id(text: str) -> bool:
+    """Whether a text is the whole id of an object: 40 hex digits, in small letters as git writes them."""
+    return len(text) == 40 and not text.strip("0123456789abcdef")
+
+
 def decode(raw: bytes) -> str:
     """Bytes of a path or a patch line as text that encodes back to the same bytes."""
     return raw.decode("utf-8", "surrogateescape")

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from opencoti_patches.core.errors import UsageError
 
-Kind = Literal["cmake", "make"]
+Kind = Literal["cmake", "make", "cosmocc", "script"]
 
-_TEXTS = {"kind", "source", "generator", "launcher"}
-_LISTS = {"options", "targets", "artefacts"}
+_TEXTS = {"kind", "source", "generator", "launcher", "toolchain", "script"}
+_LISTS = {"options", "targets", "artefacts", "tools"}
 KEYS = _TEXTS | _LISTS | {"env", "jobs"}
 # what a profile of this name is where the configuration says nothing else
 _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "cpu": {"kind": "cmake", "artefacts": ("bin/*", "bin/*.so*")},
     "cuda": {
         "kind": "cmake",
-        "options": ("-DGGML_CUDA=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_BACKEND_DL=ON"),
+        "options": ("-DGGML_CUDA=ON", "-DBUILD_SHARED_LIBS=ON", "-DGGML_BACKEND_DL=ON", "-DGGML_NATIVE=OFF"),
         "targets": ("ggml-cuda",),
         "artefacts": ("bin/libggml-cuda*",),
     },
+    "cosmocc": {"kind": "cosmocc", "artefacts": ("llamafile/llamafile",)},
 }
 
 
 class Profile(NamedTuple):
     """One way to build. ``source`` is a folder of the tree; ``artefacts`` are globs in the folder that the build
-    writes to (cmake) or in the source folder (make); ``jobs`` 0 means as many as there are processors."""
+    writes to (cmake), in the source folder (make), in its ``o/MODE`` (cosmocc) or in the build's own home (script);
+    ``jobs`` 0 means as many as there are processors. ``toolchain`` is where cosmocc lies, from the project's folder;
+    ``tools`` are programs beside those that the kind is known to run."""
 
     name: str
     kind: Kind = "cmake"
@@ -39,13 +42,16 @@ class Profile(NamedTuple):
     launcher: str = ""
     jobs: int = 0
     artefacts: tuple[str, ...] = ()
+    toolchain: str = ""
+    script: str = ""
+    tools: tuple[str, ...] = ()
 
 
 def profiles(table: Mapping[str, Any], source: str, where: str) -> dict[str, Profile]:
     """The profiles of a checked ``[build]`` table, and those that every project has; ``source`` is the folder of
     the tree where the table names none, ``where`` the file for messages.
 
-    Errors: UsageError ``bad-value``, ``bad-name``, ``unsafe-path``.
+    Errors: UsageError ``bad-value``, ``bad-name``, ``unsafe-path``, ``missing-key``.
     """
     names = dict.fromkeys([*_DEFAULTS, *table])
     return {name: _profile(name, table.get(name, {}), source, where) for name in names}
@@ -57,7 +63,10 @@ def _profile(name: str, given: Any, source: str, where: str) -> Profile:
         raise UsageError("bad-name", f"{at}: a profile cannot be called so", "use letters, digits, '-', '_' and '.'")
     if not isinstance(given, dict):
         raise UsageError("bad-value", f"{at} must be a table", f"write [build.{name}]")
-    values: dict[str, Any] = {"source": source, **_DEFAULTS.get(name, {})}
+    known = _DEFAULTS.get(name, {})
+    if given.get("kind", known.get("kind")) != known.get("kind"):
+        known = {}  # options of CMake mean nothing to a script
+    values: dict[str, Any] = {"source": source, **known}
     for key, value in given.items():
         if key in _TEXTS and not isinstance(value, str):
             raise UsageError("bad-value", f"{at}.{key} must be a string, it is {value!r}", f'write {key} = "…"')
@@ -68,11 +77,14 @@ def _profile(name: str, given: Any, source: str, where: str) -> Profile:
     jobs = values.get("jobs", 0)
     if type(jobs) is not int or jobs < 0:
         raise UsageError("bad-value", f"{at}.jobs must be a number from 0 up, it is {jobs!r}", "0: all processors")
-    if values.get("kind", "cmake") not in ("cmake", "make"):
-        raise UsageError("bad-value", f"{at}.kind is {values['kind']!r}", "it is cmake or make")
-    for path in (values["source"], *values.get("artefacts", ())):
+    kind = values.get("kind", "cmake")
+    if kind not in get_args(Kind):
+        raise UsageError("bad-value", f"{at}.kind is {kind!r}", f"it is one of {', '.join(get_args(Kind))}")
+    for path in (values["source"], values.get("script", ""), *values.get("artefacts", ())):
         if path.startswith("/") or ".." in path.split("/"):
             raise UsageError("unsafe-path", f"{at}: {path} leads out of the build", "give a path inside it")
+    if kind == "script" and not values.get("script"):
+        raise UsageError("missing-key", f"{at}: a script needs 'script'", "name the file, in the source folder")
     return Profile(name=name, **values)
 
 
@@ -87,6 +99,7 @@ def _env(given: Any, at: str) -> tuple[tuple[str, str], ...]:
 
 
 def inputs(profile: Profile) -> Sequence[str]:
-    """What of a profile its results depend on, as lines; the number of jobs and a launcher change nothing."""
-    rest = profile._replace(jobs=0, launcher="")
+    """What of a profile its results depend on, as lines; the number of jobs, a launcher and where a toolchain lies
+    change nothing."""
+    rest = profile._replace(jobs=0, launcher="", toolchain="")
     return [f"{key}={value!r}" for key, value in rest._asdict().items()]

@@ -8,9 +8,8 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from opencoti_patches.core.errors import CouldNot, OpencotiError, UsageError
@@ -29,8 +28,7 @@ _FIRST_PAUSE = 0.4  # seconds; doubles each time
 _RETRIED = {408, 425, 429, 500, 502, 503, 504}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Connection:
+class Connection(NamedTuple):
     """How to reach servers, in pip's words. Empty: what the environment says (``HTTPS_PROXY``,
     ``SSL_CERT_FILE``, netrc)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shlex
 import subprocess
@@ -124,9 +125,15 @@ def _started(
     stdin: int = subprocess.PIPE,
     start_new_session: bool = False,
 ) -> subprocess.Popen[bytes]:
+    program = argv[0]
+    if env is not None and env.get("PATH") != os.environ.get("PATH"):
+        import shutil  # exec would go on to the next folder of that PATH where a file is none for it
+
+        program = shutil.which(program, path=env.get("PATH")) or program
     try:
         return subprocess.Popen(
             argv,
+            executable=program,
             cwd=cwd,
             env=env,
             stdin=stdin,
@@ -142,6 +149,9 @@ def _started(
             "install it, or put it on PATH",
         ) from None
     except OSError as e:
+        if e.errno == errno.ENOEXEC and os.fspath(argv[0]) != "sh":  # an APE, or a script without a first line
+            again = ["sh", program, *argv[1:]]
+            return _started(again, cwd=cwd, env=env, stderr=stderr, stdin=stdin, start_new_session=start_new_session)
         raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "") from None
 
 

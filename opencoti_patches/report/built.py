@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.run import Built
 from opencoti_patches.core.model import Finding, Report, printable
 from opencoti_patches.report.wrapping import plural, wrapped
@@ -28,7 +29,7 @@ def _made(profile: str, built: Built, start: Path, verbose: bool) -> list[str]:
     done = "nothing to do" if built.up_to_date else plural(built.steps, "step") if built.steps else "built"
     text = wrapped(f"{profile}: {done}, {plural(len(built.artefacts), 'artefact')} in {where}", 0, 2)
     rows = built.artefacts if verbose else built.artefacts[:_SHOWN]
-    text += [f"    {printable(a.path)}  {_size(a.bytes)}  sha256 {a.sha256[:12]}" for a in rows]
+    text += [f"    {printable(a.path)}  {_size(a.bytes)}{_kind(a)}  sha256 {a.sha256[:12]}" for a in rows]
     left = len(built.artefacts) - len(rows)
     return text + ([f"    {left} more: -v shows all"] if left else [])
 
@@ -61,7 +62,7 @@ def _data(profile: str, built: Built) -> dict[str, Any]:
         "log": printable(str(built.log)),
         "up_to_date": built.up_to_date,
         "steps": built.steps,
-        "artefacts": [{"path": printable(a.path), "bytes": a.bytes, "sha256": a.sha256} for a in built.artefacts],
+        "artefacts": [{**a._asdict(), "path": printable(a.path)} for a in built.artefacts],
         "failure": None
         if f is None
         else {
@@ -76,6 +77,10 @@ def _data(profile: str, built: Built) -> dict[str, Any]:
 
 def _shown(path: Path, start: Path) -> str:
     return printable(str(path.relative_to(start) if path.is_relative_to(start) else path))
+
+
+def _kind(a: Artefact) -> str:
+    return "  APE" if a.kind == "ape" else ""
 
 
 def _size(count: int) -> str:

@@ -20,12 +20,14 @@ def report(rows: Sequence[Need]) -> Report:
         indent = 4 if profile else 0
         word = printable(row.version) if row.ok else f"{printable(row.version) or 'not there'}; {row.mend}"
         text += wrapped(f"{printable(row.tool)}: {word}", indent, 2)
+        text += [f"{' ' * (indent + 4)}{printable(command)}" for command in row.commands]
     ok = all(row.ok for row in rows)
     text.append("All is there." if ok else "Something is missing.")
     data = {
         "tools": [
             {"profile": r.profile or None, "tool": printable(r.tool), "version": printable(r.version) or None}
-            | ({"mend": r.mend} if r.mend else {})
+            | ({"mend": printable(r.mend)} if r.mend else {})
+            | ({"commands": [printable(c) for c in r.commands]} if r.commands else {})
             for r in rows
         ]
     }

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import Refused
@@ -19,16 +18,14 @@ _NAME = 9  # columns of the first word
 _SHOWN = 3  # differences of the lock that are spelled out
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LockState:
+class LockState(NamedTuple):
     """How the lock stands to the series; ``differences`` in sentences."""
 
     word: Literal["none", "in step", "stale", "damaged"]
     differences: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class State:
+class State(NamedTuple):
     """All that ``status`` tells. ``base`` and ``plan`` are None where the store has no base."""
 
     name: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from opencoti_patches.core.model import Entry, FilePatch
 from opencoti_patches.series.parse import Parsed, parse
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileCount:
+class FileCount(NamedTuple):
     """One file of a patch and its lines, as ``git apply --numstat`` counts them; none in a binary."""
 
     file: FilePatch

@@ -4,7 +4,7 @@ never written anew."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _MAIL = re.compile(rb"(?:From [0-9a-f]{40} .*\n)?(?:[A-Za-z][A-Za-z-]*: .*\n)")
 _TAG = re.compile(r"^\s*(?:\[[^\]]*\b(?:PATCH|RFC)\b[^\]]*\]\s*)")
@@ -12,8 +12,7 @@ _NOTE = re.compile(r".* note \(\d{4}-\d\d-\d\d[^)]*\): hunk regenerated via snap
 _STAT = re.compile(r"\n---\n.*\Z", re.S)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """``subject`` is one line without ``[PATCH n/m]``; ``body`` what follows, without the diffstat of
     a mail; ``fields`` the mail's own (From, Date, …), empty for plain text."""
 

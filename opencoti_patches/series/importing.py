@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import FilePatch, PatchName, Series, decode, printable
@@ -23,8 +23,7 @@ from opencoti_patches.series.says import what_and_why
 _COVER = re.compile(r"^\s*\[[^\]]*\b0+/\d+\]")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Incoming:
+class Incoming(NamedTuple):
     """One patch as it came. ``source`` is what people call it, ``own`` its file name (empty for one of
     several mails), ``line`` its line of a quilt series and ``above`` the lines before that."""
 
@@ -39,8 +38,7 @@ class Incoming:
     keep: bool = False  # the name is one of a series: it stays as it is where it may
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """All that came in one run. ``below`` are series lines after the last patch, ``skipped`` says what had
     no patch in it."""
 
@@ -49,14 +47,13 @@ class Delivery:
     skipped: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Imported:
+class Imported(NamedTuple):
     """The patches as they go in, each beside what it came as, and the series with them."""
 
     incoming: tuple[Incoming, ...]
     additions: tuple[Addition, ...]
     placement: Placement
-    skipped: tuple[str, ...] = field(default=())
+    skipped: tuple[str, ...] = ()
 
 
 def read(path: Path, called: str) -> Delivery:
@@ -103,7 +100,7 @@ def together(deliveries: Iterable[Delivery]) -> Delivery:
     for d in deliveries:
         if d.patches:
             first = d.patches[0]
-            patches += [replace(first, above=(*waiting, *first.above)), *d.patches[1:]]
+            patches += [first._replace(above=(*waiting, *first.above)), *d.patches[1:]]
             waiting = ()
         waiting = (*waiting, *d.below)
         skipped += d.skipped
@@ -155,7 +152,7 @@ def mended(given: Incoming, level: int, directory: str) -> Incoming:
     if directory:
         raw = rooted(raw, directory, level)
         notes = (*notes, f"paths put under {directory.strip('/')}/")
-    return replace(given, raw=raw, notes=tuple(dict.fromkeys((*given.notes, *notes))))
+    return given._replace(raw=raw, notes=tuple(dict.fromkeys((*given.notes, *notes))))
 
 
 def _line(given: Incoming, name: str, level: int, usual: int) -> str:

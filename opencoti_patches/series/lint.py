@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, FilePatch, Finding, Hunk, Level, Series, decode, printable
@@ -20,8 +20,7 @@ from opencoti_patches.series.parse import Parsed, parse
 _MODES = ("100644", "100755", "120000")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A patches folder, read leniently. ``series`` has the entries whose files could be read, ``lines``
     the series file's line of each; ``troubles`` are what reading met; ``files`` the patch files in the
     folder, ``off`` words of the series file's comments."""

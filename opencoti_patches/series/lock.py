@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.core.errors import Refused
-from opencoti_patches.core.model import Plan, Series
+from opencoti_patches.core.model import Plan, Series, is_full_id
 from opencoti_patches.series.order import LOCK_FILE
 
 _HEAD = "# Written by 'opencoti-patches lock'. A claim: 'opencoti-patches check --locked' proves it.\n"
@@ -44,9 +44,9 @@ def read(folder: Path) -> Lock | None:
         if not line.strip() or line.startswith("#"):
             continue
         name, _, value = line.rpartition(" ")
-        if name == "base" and re.fullmatch(r"[0-9a-f]{40}", value):
+        if name == "base" and is_full_id(value):
             base = value
-        elif name == "tip" and re.fullmatch(r"[0-9a-f]{40}", value):
+        elif name == "tip" and is_full_id(value):
             tip = value
         elif name and re.fullmatch(r"[0-9a-f]{64}", value):
             rows.append((name, value))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, encode, printable
@@ -21,8 +21,7 @@ from opencoti_patches.series.order import (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Addition:
+class Addition(NamedTuple):
     """One patch to be put in. ``line`` is its line of the series file; ``above`` lines without a patch
     that belong before it."""
 
@@ -31,8 +30,7 @@ class Addition:
     above: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """A series with more patches in it. ``changes`` is for ``fs.replace_all``; renamed entries of
     ``series`` still have their old path, since they are there until then."""
 

@@ -14,9 +14,8 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.errors import Refused, UsageError
@@ -28,8 +27,7 @@ _STAGE = ".opencoti-stage"
 _SHOWN = 5  # edited files named in a refusal
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class At:
+class At(NamedTuple):
     """What a folder holds: a tree, and the patch after which it is that (empty: the base). ``also``: files that
     belong to what was put into it, though a .gitignore of the tree may ignore them."""
 
@@ -39,8 +37,7 @@ class At:
     also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Moved:
+class Moved(NamedTuple):
     """What a move did, in files. ``saved`` names the patch file that holds local edits, if there were."""
 
     before: At | None
@@ -48,7 +45,7 @@ class Moved:
     written: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     kept: int = 0
-    saved: tuple[Path, ...] = field(default=())
+    saved: tuple[Path, ...] = ()
 
 
 class WorkTree:

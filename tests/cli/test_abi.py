@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from e2e.trees import Files, text, write_project
+from e2e.trees import CONFIG, Files, text, write_project
 from jsonschema import Draft202012Validator
 
 if TYPE_CHECKING:
@@ -51,3 +51,20 @@ def test_a_tree_without_ggml_is_said(cli: Cli, git: Git, tmp_path: Path) -> None
     write_project(tmp_path, git, [{"a": text("a\n")}, {"a": text("b\n")}])
     ran = cli("-C", tmp_path, "abi", "show", "--json")
     assert (ran.code, ran.json["error"]["code"]) == (2, "no-folder")
+
+
+def test_a_manifest_has_the_digest_of_its_tree(cli: Cli, git: Git, tmp_path: Path) -> None:
+    made: Files = {"Makefile": text("all:\n\ttouch made\n")}
+    config = f'{CONFIG}\n[build.made]\nkind = "make"\nartefacts = ["made"]\n'
+    write_project(tmp_path, git, [{**made, **BASE}, {**made, **INSIDE}, {**made, **BROKEN}], config=config)
+    folder = tmp_path / ".opencoti/build/made"
+    digests = []
+    for patch in ("2", "1"):
+        assert cli("-C", tmp_path, "build", "made").code == 0
+        shown = cli("-C", tmp_path, "abi", "show", patch, "--json").json
+        digests.append(json.loads((folder / "manifest.json").read_text())["abi"])
+        assert digests[-1] == shown["digest"]
+        assert (folder / "abi.txt").read_text().splitlines() == shown["rows"]
+        (tmp_path / "patches/0002-step.patch").unlink(missing_ok=True)
+        (tmp_path / "patches/series").write_text("0001-step.patch\n")
+    assert len(set(digests)) == 2

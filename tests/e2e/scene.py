@@ -10,7 +10,7 @@ from pathlib import Path
 from conftest import File
 
 from e2e.driver import Driver, Env, Struck
-from e2e.trees import CONFIG, Files, leftovers, link, numbered, read_folder, script, text
+from e2e.trees import CONFIG, Files, leftovers, link, numbered, plain_git, read_folder, script, text, write_folder
 
 START: Files = {
     "a": text(numbered(1, 40)),
@@ -53,6 +53,20 @@ class Scene:
         """Run the program, and strike it."""
         return self.driver(self.root, *args, at=at, strike=strike, env=env)
 
+    def from_git(self, *versions: Files) -> None:
+        """Make the base a git repository, with a tag a version, and the project on the first: v1, v2, …"""
+        up = self.root.parent / "up"
+        plain_git(self.root.parent, "init", "-q", "up")
+        for number, files in enumerate(versions, 1):
+            for old in (up / p for p in read_folder(up)):
+                old.unlink()
+            write_folder(up, files)
+            plain_git(up, "add", "-A")
+            plain_git(up, "commit", "-q", "-m", "version")
+            plain_git(up, "tag", f"v{number}")
+        toml = self.root / "opencoti.toml"
+        toml.write_text(toml.read_text().replace('"directory"\npath = "../base"', '"git"\nurl = "../up"\nrev = "v1"'))
+
     def keep(self) -> None:
         """Remember this state."""
         shutil.copytree(self.root, self.kept, symlinks=True)
@@ -63,8 +77,9 @@ class Scene:
         shutil.copytree(self.kept, self.root, symlinks=True)
 
     def patches(self) -> dict[str, File]:
-        """What people see of the patches folder: a temporary file is nobody's."""
-        return {p: f for p, f in read_folder(self.root / "patches").items() if not p.startswith(".opencoti-tmp-")}
+        """What people see of the patches folder, and the configuration: a temporary file is nobody's."""
+        files = read_folder(self.root / "patches") | {"../toml": text((self.root / "opencoti.toml").read_bytes())}
+        return {p: f for p, f in files.items() if not p.startswith(".opencoti-tmp-")}
 
     def trees(self) -> dict[str, dict[str, File]]:
         """The working trees there are, by name."""

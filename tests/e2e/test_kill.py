@@ -21,8 +21,8 @@ from pathlib import Path
 import pytest
 from conftest import SLOWER, Git
 
-from e2e.scene import THIRD, Scene
-from e2e.trees import leftovers, patch_between, plain_git, text
+from e2e.scene import THIRD, UPSTREAM, Scene
+from e2e.trees import leftovers, numbered, patch_between, plain_git, text
 
 
 def moments(events: list[str], few: int) -> list[int]:
@@ -41,6 +41,7 @@ RUNS: dict[str, list[str]] = {
     "commits": ["apply", "--commits", "fresh"],
     "regen": ["regen"],
     "lock": ["lock"],
+    "bump": ["bump", "v2", "--accept-adapted"],
     "import": ["import", "../in/0004-more.patch", "../in/0005-other.patch"],
 }
 
@@ -49,6 +50,8 @@ def prepare(scene: Scene, name: str, git: Git) -> list[str]:
     """Make the scene for a run; its arguments."""
     if name == "lock":
         (scene.root / "patches/series").write_text("0001-step.patch\n")
+    if name == "bump":
+        scene.from_git(UPSTREAM, {**UPSTREAM, "b": text("up\n" + numbered(1, 40, n17="seventeen"))})
     if name == "import":
         fourth = {**THIRD, "c": text("fourth\n")}
         (scene.root.parent / "in").mkdir()
@@ -104,7 +107,7 @@ def test_a_killed_move_can_be_turned_round(name: str, scene: Scene, git: Git) ->
         assert (scene.trees(), scene.clean()) == (old, True)
 
 
-@pytest.mark.parametrize("name", ["fresh", "forward", "regen", "import"])
+@pytest.mark.parametrize("name", ["fresh", "forward", "regen", "bump", "import"])
 def test_interrupted_at_the_kth_event(name: str, scene: Scene, git: Git) -> None:
     """^C: exit 130, and all is as before, or all is done."""
     args = prepare(scene, name, git)
@@ -127,7 +130,7 @@ def test_interrupted_at_the_kth_event(name: str, scene: Scene, git: Git) -> None
     assert ends >= {False}
 
 
-@pytest.mark.parametrize("name", ["commits", "forward", "regen"])
+@pytest.mark.parametrize("name", ["commits", "forward", "regen", "bump"])
 def test_killed_at_random_with_every_git(name: str, scene: Scene, git: Git) -> None:
     """kill -9 of the whole process group, as when a machine or a CI job dies."""
     args = prepare(scene, name, git)

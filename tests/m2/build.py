@@ -7,9 +7,9 @@
     build.py planted     planted bugs have to turn the tests red
     build.py trained     greedy text of a trained model; pip downloads it into build/m2/model
 
-Everything lies in build/m2 (or --dir): tip/tree and base/tree, made by this project's own CLI, and next to each its
-build. A second run builds only what changed; a run waits for another one in the same folder. Other options go to
-run_m2.py; --no-run stops after the build.
+Everything lies in build/m2 (or --dir): a project for the tip and one for the bare base, each built by this project's own
+``opencoti-patches build``, on a store that both share. A second run builds only what changed; a run waits for another one
+in the same folder. Other options go to run_m2.py; --no-run stops after the build.
 
 Needs cmake, a C++17 compiler and make or ninja, on the PATH or beside this Python. Takes ccache if it is there. The
 network is asked for that model only, and by the CLI if its store does not hold the base yet.
@@ -17,36 +17,25 @@ network is asked for that model only, and by the CLI if its store does not hold 
 
 import argparse
 import fcntl
+import json
 import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-# no UI, nothing that is downloaded, no libraries of the machine; asserts stay on, and -O1 builds faster than it runs slower
-CMAKE_OPTIONS = {
-    "CMAKE_BUILD_TYPE": "Release",
-    "CMAKE_C_FLAGS_RELEASE": "-O1",
-    "CMAKE_CXX_FLAGS_RELEASE": "-O1",
-    "GGML_NATIVE": "OFF",
-    "GGML_CCACHE": "OFF",  # ggml would launch it for itself only
-    "GGML_BLAS": "OFF",
-    "GGML_METAL": "OFF",
-    "GGML_RPC": "ON",
-    "GGML_RPC_RDMA": "OFF",
-    "LLAMA_BUILD_UI": "OFF",
-    "LLAMA_USE_PREBUILT_UI": "OFF",
-    "LLAMA_OPENSSL": "OFF",
-    "LLAMA_BUILD_TESTS": "OFF",
-    "LLAMA_BUILD_EXAMPLES": "OFF",
-    "LLAMA_BUILD_APP": "OFF",
-    "LLAMA_BUILD_NUMBER": "1",  # else from the git repository around the tree
-    "LLAMA_BUILD_COMMIT": "m2",
-}
+# asserts stay on, and -O1 builds faster than it runs slower; nothing of the machine's own
+PROFILE = """
+[build.m2]
+options = [
+    "-DCMAKE_C_FLAGS_RELEASE=-O1", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", "-DGGML_NATIVE=OFF", "-DGGML_BLAS=OFF",
+    "-DGGML_METAL=OFF", "-DGGML_RPC=ON", "-DGGML_RPC_RDMA=OFF", "-DLLAMA_BUILD_APP=OFF",
+]
+artefacts = ["bin/*"]
+"""
 
 TARGETS = {
     "ci": ["llama"],
@@ -72,39 +61,36 @@ class Options(argparse.Namespace):
     no_run: bool
 
 
-def call(*cmd: str | Path) -> None:
-    """Say a command and run it."""
-    text = [str(c) for c in cmd]
-    print("+", " ".join(text), flush=True)
-    subprocess.run(text, check=True, cwd=ROOT)
-
-
-def checkout(command: str, tree: Path) -> None:
-    """Bring a tree to what the CLI's command says; another run of the CLI on the same store is waited for."""
-    cmd = [sys.executable, "-m", "opencoti_patches", command, str(tree)]
-    print("+", " ".join(cmd), flush=True)
-    for _ in range(300):
-        done = subprocess.run(cmd, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
-        if done.returncode != 3 or "is at work on this store" not in done.stderr:
-            break
-        time.sleep(1)
-    print(done.stderr, end="", flush=True)
-    done.check_returncode()
-
-
-def make(root: Path, command: str, targets: list[str], jobs: int) -> tuple[Path, Path]:
-    """Bring root/tree to what the CLI's command says, and build targets of it. Returns the source and the build folder."""
-    tree, build = root / "tree", root / "build"
-    src = tree / "llama.cpp"
+def make(root: Path, patches: bool, targets: list[str], jobs: int) -> tuple[Path, Path]:
+    """Build targets of this project's tree, or of the bare base, in a project of its own at root. Returns the source
+    and the build folder."""
     root.mkdir(parents=True, exist_ok=True)
-    checkout(command, tree)
-    defines = dict(CMAKE_OPTIONS)
-    if ccache := shutil.which("ccache"):
-        defines |= {"CMAKE_C_COMPILER_LAUNCHER": ccache, "CMAKE_CXX_COMPILER_LAUNCHER": ccache}
-    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    call("cmake", "-S", src, "-B", build, *generator, *(f"-D{k}={v}" for k, v in defines.items()))
-    call("cmake", "--build", build, "--parallel", str(jobs), "--target", *targets)
-    return src, build
+    launcher = 'launcher = "ccache"\n' if shutil.which("ccache") else ""
+    (root / "opencoti.toml").write_text((ROOT / "opencoti.toml").read_text() + PROFILE + launcher)
+    shutil.rmtree(root / "patches", ignore_errors=True)
+    if patches:
+        shutil.copytree(ROOT / "patches", root / "patches")
+    else:
+        (root / "patches").mkdir()
+    chosen = [arg for target in targets for arg in ("--target", target)]
+    cmd = [sys.executable, "-m", "opencoti_patches", "-C", str(root), "build", "m2", "--json", "-j", str(jobs), *chosen]
+    print("+", " ".join(cmd), flush=True)
+    done = subprocess.run(
+        cmd, cwd=ROOT, env=os.environ | shared_store(root.parent), stdout=subprocess.PIPE, check=False
+    )
+    if done.returncode:
+        print(done.stdout.decode(), flush=True)
+        done.check_returncode()
+    return root / "tree" / "llama.cpp", Path(json.loads(done.stdout)["dir"])
+
+
+def shared_store(folder: Path) -> dict[str, str]:
+    """A store beside the projects, so that a build holds up no other run here. It begins with what this project's own
+    has downloaded."""
+    store, own = folder / "store", Path(os.environ.get("OPENCOTI_STORE") or ROOT / ".opencoti")
+    if not store.exists() and (own / "downloads").is_dir():
+        shutil.copytree(own / "downloads", store / "downloads")
+    return {"OPENCOTI_STORE": str(store)}
 
 
 def main() -> int:
@@ -118,9 +104,6 @@ def main() -> int:
 
     # both builds have the same paths relative to themselves, so that ccache has the objects that no patch touches once
     os.environ.setdefault("CCACHE_BASEDIR", str(args.dir))
-    os.environ["GIT_CEILING_DIRECTORIES"] = str(
-        args.dir
-    )  # ggml's CMakeLists.txt would ask our repository for its commit
     os.environ["JOBS"] = str(args.jobs)
     os.environ["PATH"] += os.pathsep + str(Path(sys.executable).parent)
     args.dir.mkdir(parents=True, exist_ok=True)
@@ -134,9 +117,9 @@ def build_and_run(args: Options, more: list[str]) -> int:
     try:
         test, targets = [sys.executable, str(HERE / "run_m2.py")], TARGETS[args.mode]
         if args.mode == "cpu":
-            src, build = make(args.dir / "base", "bootstrap", targets, args.jobs)
+            src, build = make(args.dir / "base", False, targets, args.jobs)
             test += ["--base-src", str(src), "--base-build", str(build)]
-        src, build = make(args.dir / "tip", "apply", targets, args.jobs)
+        src, build = make(args.dir / "tip", True, targets, args.jobs)
         if args.mode == "trained":
             test = [sys.executable, str(HERE / "trained.py"), "--build", str(build), "--dir", str(args.dir / "model")]
         else:

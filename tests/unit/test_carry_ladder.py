@@ -89,12 +89,12 @@ def test_place_answers_only_where_one_place_fits(case: tuple[list[bytes], Hunk],
     if not exact and any(b <= c or d <= a for a, b in apart for c, d in apart):
         assert isinstance(found, NoPlace)
     if exact:
-        assert isinstance(found, Placed) and (found.at, found.count) == (exact[0], len(old))
+        assert isinstance(found, Placed) and (found.at, found.taken) == (exact[0], len(old))
     if not stretches and not exact:
         assert isinstance(found, NoPlace)
     if isinstance(found, Placed):
-        assert begin <= found.at and (found.at, found.at + found.count) in stretches
-        replaced = lines[found.at : found.at + found.count]
+        assert begin <= found.at and (found.at, found.at + found.taken) in stretches
+        replaced = lines[found.at : found.at + found.taken]
         solid = [squeezed(x) for x in old if squeezed(x)]
         assert [squeezed(x) for x in replaced if squeezed(x)] == solid
         # every added line is there, in order, to the byte; every other one is the file's own

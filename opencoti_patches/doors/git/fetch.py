@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from opencoti_patches.core.errors import CouldNot, UsageError
-from opencoti_patches.core.model import CommitId, TreeId, decode, encode
+from opencoti_patches.core.model import CommitId, TreeId, decode, encode, is_full_id
 from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.call import call
 from opencoti_patches.doors.git.repository import Repository
@@ -17,7 +18,6 @@ Access = Literal["own", "near", "far"]
 """Whose word a URL is: the user's own; that of a repository on this machine, which may point at files here but
 start no helper program; that of a far one, which may not even do that."""
 
-_FULL_ID = re.compile("[0-9a-f]{40}")
 
 _OPTIONS = (
     "-c", "gc.auto=0",
@@ -29,6 +29,9 @@ _OPTIONS = (
     "-c", "fetch.prune=false",  # it would drop the refs of the other sources
     "-c", "fetch.pruneTags=false",
 )  # fmt: skip
+
+_FETCH = ("fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+_BASES = "refs/opencoti/base/"
 
 # What would point git at another repository than the one named; the rest of GIT_* is the user's to set.
 _NOT_OURS = {
@@ -86,23 +89,29 @@ class Remote:
             raise UsageError(
                 "bad-rev", f"rev = {rev!r} cannot be asked of a server", "a full commit id, a tag or a branch"
             )
-        if _FULL_ID.fullmatch(rev) and self._has_commit(rev):
+        if is_full_id(rev) and self._has_commit(rev):
             return CommitId(rev)
         ref = f"refs/opencoti/incoming-{os.getpid()}"
         done = self._fetch(url, rev, ref, access)
-        if done.code and _FULL_ID.fullmatch(rev) and (named := self._advertised(url, rev, access)):
+        if done.code and is_full_id(rev) and (named := self._advertised(url, rev, access)):
             done = self._fetch(url, named, ref, access)  # an old server gives only what a ref points at
         if done.code:
             raise explained(done, url, rev)
         commit = CommitId(self._ask("rev-parse", "--verify", f"{ref}^{{commit}}").decode().strip())
         # Kept under its own name, for the next fetch to build upon and for a gc by hand to spare.
-        refs = f"update refs/opencoti/base/{commit} {commit}\ndelete {ref}\n"
+        refs = f"update {_BASES}{commit} {commit}\ndelete {ref}\n"
         self._ask("update-ref", "--stdin", input=refs.encode())
         return commit
 
+    def fetch_ids(self, url: str, ids: Sequence[str]) -> bool:
+        """Bring commits known by their full ids into the store, in one go. False where that cannot be had: ``fetch``
+        says why, one by one."""
+        wanted = [f"{oid}:{_BASES}{oid}" for oid in dict.fromkeys(ids)]
+        return not wanted or not self._call([*_FETCH, "--depth=1", "--", url, *wanted]).code
+
     def has(self, rev: str) -> bool:
         """Whether ``rev`` is the full id of a commit in the store."""
-        return bool(_FULL_ID.fullmatch(rev)) and self._has_commit(rev)
+        return is_full_id(rev) and self._has_commit(rev)
 
     def tree_of(self, commit: CommitId) -> TreeId:
         """The tree of a commit in the store."""
@@ -128,10 +137,9 @@ class Remote:
         return self._call(["cat-file", "-e", f"{oid}^{{commit}}"]).code == 0
 
     def _fetch(self, url: str, rev: str, ref: str, access: Access) -> proc.Done:
-        fetch = ["fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"]
-        done = self._call([*fetch, "--depth=1", "--", url, f"{rev}:{ref}"], access)
+        done = self._call([*_FETCH, "--depth=1", "--", url, f"{rev}:{ref}"], access)
         if done.code and b"dumb http transport does not support shallow" in done.err:
-            done = self._call([*fetch, "--", url, f"{rev}:{ref}"], access)
+            done = self._call([*_FETCH, "--", url, f"{rev}:{ref}"], access)
         return done
 
     def _advertised(self, url: str, oid: str, access: Access) -> str:

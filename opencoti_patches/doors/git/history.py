@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from opencoti_patches.core.errors import CouldNot, Refused, UsageError
 from opencoti_patches.core.model import CommitId, decode, printable
@@ -21,8 +21,7 @@ _MAIL = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Commit:
+class Commit(NamedTuple):
     """One commit: its id and the first line of its message."""
 
     oid: CommitId
