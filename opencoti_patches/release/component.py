@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opencoti_patches.build import abi, manifest
+from opencoti_patches.build.toolchain import for_cuda
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Series, TreeId, printable
 from opencoti_patches.core.profile import Profile, inputs
@@ -17,7 +19,7 @@ from opencoti_patches.release.facts import Facts, facts_of, platform_of
 from opencoti_patches.release.rows import LIMIT, WARNING
 
 SMOKE = "smoke.json"
-ABI_ROWS = "abi.txt"
+_GPUS = "-DCMAKE_CUDA_ARCHITECTURES"
 
 
 class Smoke(NamedTuple):
@@ -108,11 +110,19 @@ def _stale(doc: Mapping[str, Any], profile: Profile, tip: Tip) -> str:
         return "is of other patches than the lock"
     if what.get("tree") != tip.tip:
         return f"is of tree {str(what.get('tree'))[:12]}, the lock's tip is {tip.tip[:12]}"
-    if what.get("settings") != list(inputs(profile)):
+    if what.get("settings") != list(inputs(_for_its_gpus(profile, what.get("settings")))):
         return "was made with other settings than opencoti.toml has now"
     if what.get("targets") != list(profile.targets):
         return "was made with --target, not with the targets of its profile"
     return ""
+
+
+def _for_its_gpus(profile: Profile, settings: object) -> Profile:
+    """The profile with the GPUs that a build was for: where nothing names them, those of the machine that built it."""
+    stated = re.search(rf"'({_GPUS}=[^']*)'", str(settings) if for_cuda(profile) else "")
+    if stated is None or any(o.startswith(_GPUS) for o in profile.options):
+        return profile
+    return profile._replace(options=(*profile.options, stated[1]))
 
 
 def _artefacts(doc: Mapping[str, Any], name: str, again: str) -> tuple[manifest.Artefact, ...]:
@@ -168,11 +178,11 @@ def _interface(doc: Mapping[str, Any], folder: Path, name: str, again: str) -> t
     if not isinstance(digest, str) or not digest:
         return "", ()
     try:
-        rows = tuple((folder / ABI_ROWS).read_bytes().decode("utf-8").removesuffix("\n").split("\n"))
-    except (OSError, UnicodeDecodeError):
+        rows = manifest.rows_of(folder)
+    except UnicodeDecodeError:
         rows = ()
     if abi.digest(rows) != digest:
-        raise Refused("stale-build", f"{name}: {ABI_ROWS} is not what the manifest says", f"run '{again} --clean'")
+        raise Refused("stale-build", f"{name}: {manifest.ROWS} is not what the manifest says", f"run '{again} --clean'")
     return digest, rows
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.build.run import folder_of
-from opencoti_patches.build.toolchain import Place, toolchain
+from opencoti_patches.build.run import place_of
+from opencoti_patches.build.toolchain import toolchain
 from opencoti_patches.core.config import FILE_NAME, Config
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import CommitId, Series, TreeId, printable
@@ -21,7 +21,7 @@ from opencoti_patches.doors import git
 from opencoti_patches.doors.net import sha256_of
 from opencoti_patches.plan.strict import check
 from opencoti_patches.release import index as indexes
-from opencoti_patches.release import licences, notes, rows, tarball
+from opencoti_patches.release import licences, notes, rows, signing, tarball
 from opencoti_patches.release.component import Component, Tip, guard_pairs, load
 from opencoti_patches.release.index import Index
 from opencoti_patches.release.package import PATCHES, Job
@@ -64,6 +64,8 @@ def prepare(config: Config, series: Series, base: TreeId, wanted: Wanted, store:
             f"{FILE_NAME} does not say where the release is published",
             'write [release] repo = "owner/name", or give --repo',
         )
+    if wanted.key:
+        signing.guard_key(wanted.key)
     tip = _locked(config, series, base, store, progress=progress)
     commit, date = _commit(config, series, ship, wanted)
     before = indexes.load(indexes.find(wanted.since)) if wanted.since else None
@@ -196,9 +198,8 @@ def _components(
                 "unknown-profile", f"no profile '{ship.components[name]}'", f"there are: {', '.join(known)}"
             )
         progress.update(f"looking at {name}")
-        folder = folder_of(profile.name, store)
-        outputs = toolchain(profile).outputs(Place(source=config.tree / profile.source, build=folder))
-        found.append(load(name, profile, folder, outputs, tip))
+        place = place_of(config, profile, store)
+        found.append(load(name, profile, place.build, toolchain(profile).outputs(profile, place), tip))
     guard_pairs(found)
     return tuple(found)
 

@@ -18,7 +18,7 @@ def sign(file: Path, key: Path, comment: str) -> Path:
 
     Errors: CouldNot ``no-tool``, ``signing``; UsageError ``no-file``.
     """
-    _guard(key)
+    guard_key(key)
     made = file.with_name(file.name + SUFFIX)
     words = ["minisign", "-S", "-s", str(key), "-m", str(file), "-x", str(made), "-t", comment, "-c", "minisign"]
     done = _run(words)
@@ -33,7 +33,7 @@ def sign(file: Path, key: Path, comment: str) -> Path:
 
 def verify(file: Path, signature: Path, key: Path) -> str:
     """Why a signature is not the key's; empty if it is. Errors: CouldNot ``no-tool``; UsageError ``no-file``."""
-    _guard(key)
+    guard_key(key)
     done = _run(["minisign", "-V", "-q", "-p", str(key), "-m", str(file), "-x", str(signature)])
     return _said(done) if done.code else ""
 
@@ -45,7 +45,8 @@ def _run(words: list[str]) -> proc.Done:
         raise CouldNot("no-tool", e.message, _MEND) from None
 
 
-def _guard(key: Path) -> None:
+def guard_key(key: Path) -> None:
+    """Errors: UsageError ``no-file``."""
     if not key.is_file():
         raise UsageError("no-file", f"there is no key {key}", "name a minisign key file")
 

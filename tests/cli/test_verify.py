@@ -200,7 +200,7 @@ def other_tip(folder: Path) -> None:
     path.write_text(text.replace(tip, "0" * 40))
 
 
-LIES: dict[str, tuple[Callable[[Path], None], str]] = {
+LIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "payloads swapped": (swap_payloads, "small-cuda-"),
     "pins swapped": (swap_pins, f"small-{VERSION}-cuda.pin"),
     "added": (lambda d: (d / "more.txt").write_text("x"), "more.txt"),
@@ -235,15 +235,15 @@ def test_patches_that_do_not_make_the_tree_are_found_by_rebuilding(made: Path, c
     entries = list(tarball.read_small(packed, 1 << 20, copy.parent))
     old = next(e.content for e in entries if e.path.endswith("0002-step.patch"))
     new = old.replace(b"return 3", b"return 4")
-    sums = [hashlib.sha256(x).hexdigest() for x in (old, new)]
+    was, now = (hashlib.sha256(x).hexdigest() for x in (old, new))
     members = [
-        tarball.Member(e.path, e.mode, new if e.content == old else e.content.replace(*(s.encode() for s in sums)))
+        tarball.Member(e.path, e.mode, new if e.content == old else e.content.replace(was.encode(), now.encode()))
         for e in entries
     ]
     packed.unlink()
     tarball.write([packed], members, f"small-{VERSION}-patches", 0)
     listed = index.find(copy)
-    listed.write_text(listed.read_text().replace(*sums))
+    listed.write_text(listed.read_text().replace(was, now))
     rewrite(copy)
     seal(copy)
     wrong = cli("-C", made, "verify", copy, "--json").json["wrong"]

@@ -231,7 +231,7 @@ def test_packed_gpu_code_is_unpacked() -> None:
             packed_cubin(90, 0x100011, elf, 0),
         )
     )
-    assert fatbin.read(io.BytesIO(raw), 0, len(raw)) == ({"75", "80", "90a"}, frozenset())
+    assert fatbin.read(io.BytesIO(raw), 0, len(raw)) == fatbin.Found(frozenset({"75", "80", "90a"}), frozenset())
     cut = raw[:-1]
     with pytest.raises(ValueError, match="cut short"):
         fatbin.read(io.BytesIO(cut), 0, len(cut))
