@@ -103,6 +103,8 @@ _OF_FILES = {
     "bad-binary",
     "mixed-platforms",
     "no-series",
+    "no-subdir",
+    "not-a-file",
     "too-large",
     "does-not-apply",
     "bad-toml",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from opencoti_patches.base.limits import refusal
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import FILE_NAME, Config, Source, load
 from opencoti_patches.core.errors import CouldNot
@@ -110,6 +111,10 @@ def _patches(packed: Path, project: Path) -> _Shipped:
     for entry in tarball.read_small(packed, _LARGEST_PATCHES, project.parent):
         if entry.mode == "120000":
             raise ValueError(f"{printable(entry.path)[:80]} is a link")
+        if why := refusal(entry.path):
+            raise ValueError(why)
+        if (project / entry.path).exists():
+            raise ValueError(f"it holds {printable(entry.path)[:80]} twice")
         fs.put(project, entry.path, entry.content, "100644")
     if not (project / FILE_NAME).is_file():
         raise ValueError(f"it has no {FILE_NAME}")

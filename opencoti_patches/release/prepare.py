@@ -30,7 +30,7 @@ from opencoti_patches.tree import trees
 from opencoti_patches.tree.worktree import WorkTree
 
 _DATE = "SOURCE_DATE_EPOCH"
-_LATEST = 253402300799  # the last second that four digits of a year can say
+_LATEST = 9_999_999_999  # a version has 13 digits, the date in milliseconds
 _PATCHES_LARGEST = 1 << 30
 
 
@@ -141,7 +141,7 @@ def _commit(config: Config, series: Series, ship: Shipping, wanted: Wanted) -> t
     """The commit that holds all that is released, and the release's date."""
     head = git.head(config.root)
     stated = os.environ.get(_DATE, "")
-    if stated and (not re.fullmatch(r"\d{1,12}", stated) or int(stated) > _LATEST):
+    if stated and (not re.fullmatch(r"[0-9]{1,12}", stated) or int(stated) > _LATEST):
         raise UsageError("bad-value", f"{_DATE}={stated!r} is no number of seconds", "unset it, or set it right")
     if wanted.rev and not re.fullmatch(r"[0-9a-f]{40}", wanted.rev):
         raise UsageError(
@@ -175,9 +175,9 @@ def _commit(config: Config, series: Series, ship: Shipping, wanted: Wanted) -> t
 
 
 def _version(asked: str, date: int) -> str:
-    if asked and not re.fullmatch(r"\d{13}", asked):
+    if asked and not re.fullmatch(r"[0-9]{13}", asked):
         raise UsageError("bad-value", f"--version {asked!r}: a version has 13 digits", "leave it out: it is the date's")
-    return asked or f"{date * 1000:013d}"[:13]
+    return asked or f"{date * 1000:013d}"
 
 
 def _tag(wanted: Wanted, version: str) -> str:

@@ -191,10 +191,10 @@ def _entries(tar: Path, top: str) -> Iterator[Entry]:
                     raise ValueError(f"{printable(info.name)[:80]} does not lie in {printable(top)[:80]}")
                 if info.issym():
                     yield Entry(path, "120000", info.linkname.encode("utf-8", "surrogateescape"))
-                elif info.isreg():
+                elif info.isreg() and not info.issparse():
                     file = t.extractfile(info)
                     yield Entry(path, "100755" if info.mode & 0o100 else "100644", file.read() if file else b"")
                 else:
                     raise ValueError(f"{printable(info.name)[:80]} is neither a file nor a link")
-    except (tarfile.TarError, EOFError, OSError, UnicodeError) as e:
+    except (tarfile.TarError, EOFError, OSError, UnicodeError, OverflowError) as e:
         raise ValueError(f"it is no tar: {(str(e).splitlines() or [''])[0][:80]}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -19,6 +20,7 @@ from opencoti_patches.release import component, index
 
 if TYPE_CHECKING:
     from conftest import Cli
+    from e2e.driver import Driver
 
     from cli.shipped import Package
 
@@ -202,6 +204,26 @@ def test_unsmoked_is_recorded(package: Package, root: Path) -> None:
     assert "the smoke run failed; released all the same" in (root / "out/BUILD_INFO.cuda.md").read_text()
     assert "gated-with" not in (root / f"out/small-{VERSION}-cuda.pin").read_text()
     assert "engine-min" in (root / f"out/small-{VERSION}-cuda.pin").read_text()
+
+
+def test_a_kill_and_a_full_disk_leave_no_release_or_a_whole_one(driver: Driver, root: Path, tmp_path: Path) -> None:
+    args = ["package", "--out"]
+    env = {"HOME": str(tmp_path)}
+    assert driver(root, *args, "out", env=env).code == 0  # which leaves nothing new to record
+    events = driver(root, *args, "out-n", env=env).events
+    last = max(k for k, event in enumerate(events, 1) if event == "os.rename")
+    for k in (last // 3, last - 1, last, last + 1, len(events)):
+        struck = driver(root, *args, "out-k", at=k, strike=signal.SIGKILL, env=env)
+        assert struck.code == -signal.SIGKILL
+        if (root / "out-k").exists():
+            assert contents(root / "out-k") == contents(root / "out")
+            shutil.rmtree(root / "out-k")
+    full = driver(root, *args, "out-f", fsize=4096, env=env)
+    assert full.code == 3
+    assert not (root / "out-f").exists()
+    assert driver(root, *args, "out-k", env=env).code == 0
+    assert contents(root / "out-k") == contents(root / "out")
+    assert [p.name for p in root.iterdir() if p.name.startswith(".opencoti-tmp")] == []
 
 
 def test_an_asset_may_have_less_than_2_gib() -> None:

@@ -206,6 +206,26 @@ def test_a_tar_that_is_none_of_ours_is_refused(raw: bytes, tmp_path: Path) -> No
         list(tarball.read_small(packed, 1 << 20, tmp_path))
 
 
+TAR = tar_of(("top/a", tarfile.REGTYPE, ""), ("top/b", tarfile.SYMTYPE, "a"))
+
+
+@given(edits)
+@examples(100)
+def test_any_tar_is_read_or_refused(changes: list[tuple[int, int, bytes]]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder) / "a.tar.xz"
+        packed.write_bytes(lzma.compress(edited(TAR, changes), preset=0))
+        try:
+            found = list(tarball.read_small(packed, 1 << 20, Path(folder)))
+        except ValueError as e:
+            assert "\n" not in str(e)
+        else:
+            assert all(not entry.path.startswith("/") for entry in found)
+        assert [p.name for p in Path(folder).iterdir()] == ["a.tar.xz"]
+
+
 def test_nothing_unpacks_to_more_than_it_says(tmp_path: Path) -> None:
     packed = tmp_path / "a.tar.xz"
     packed.write_bytes(lzma.compress(bytes(50 << 20)))
