@@ -57,6 +57,10 @@ class Findings:
         """Note what is wrong with a file, in the check that is under way."""
         self.wrong.append(Wrong(self._now, file, message))
 
+    def reword(self, file: str, other: str, message: str) -> None:
+        """What was held against a file is wrong with another."""
+        self.wrong = [w._replace(file=other, message=message) if w.file == file else w for w in self.wrong]
+
     def skip(self, name: str, why: str) -> None:
         """Note a check that cannot be made."""
         self.checks.append(Check(name, "skipped", why))

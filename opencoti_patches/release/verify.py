@@ -58,6 +58,7 @@ class _Verifying:
         self.progress = progress
         self.found = Findings()
         self.there: dict[str, str] = {}  # sums of the files, by name
+        self.off: set[str] = set()  # files that are not what the sums say
         self.whole: Index | None = None
         self.pins: dict[str, tuple[str, Pin]] = {}  # by component: the pin file's name, the pin
 
@@ -107,6 +108,7 @@ class _Verifying:
                     self.there.pop(now, None)  # said once
                     found.add(name, f"it is called {printable(now)} here" if now else "it is missing")
                 elif self.there[name] != sha256:
+                    self.off.add(name)
                     found.add(name, f"it is not what {layout.SUMS} says: it has sha256 {self.there[name]}")
             for name in sorted(extra):
                 del self.there[name]
@@ -166,7 +168,10 @@ class _Verifying:
             self._hold(f, self.listed.name)
 
     def _hold(self, f: rows.File, by: str) -> None:
-        """Hold a file to the row of an index or a pin."""
+        """Hold a file to the row of an index or a pin. Where that is right and the sums are not, it is they."""
+        if f.name in self.off and self.there.get(f.name) == f.sha256:
+            self.off.discard(f.name)
+            self.found.reword(f.name, layout.SUMS, f"its line of {f.name} is not that file's sum, which {by} has right")
         if self.found.bad(f.name):
             return
         if f.name not in self.there:

@@ -128,6 +128,14 @@ def test_each_file_that_is_missing_or_has_another_name_is_named(copy: Path) -> N
     assert {(w.file, w.message) for w in judged(copy).wrong} == {(n, "it is missing") for n in names}
 
 
+def test_a_sum_that_is_wrong_is_not_held_against_the_file(copy: Path) -> None:
+    row = next(r for r in (copy / SUMS).read_text().splitlines() if "small-cuda-" in r)
+    (copy / SUMS).write_text((copy / SUMS).read_text().replace(row[:64], "0" * 64))
+    (wrong,) = judged(copy).wrong
+    assert wrong.file == SUMS
+    assert "small-cuda-" in wrong.message
+
+
 def test_the_sums_are_missed_too(copy: Path) -> None:
     (copy / SUMS).rename(copy / f"x-{SUMS}")
     assert {SUMS, f"x-{SUMS}"} <= named(judged(copy))
