@@ -23,6 +23,7 @@ COMMANDS = {
     "bump": "Carry the whole series to a new upstream.",
     "forecast": "Say at which upstream commit each patch will break.",
     "build": "Build the patched tree.",
+    "impact": "Say which artefacts each patch reaches.",
     "abi": "Show and compare the binary interface of ggml.",
     "package": "Pack finished builds into a release.",
     "verify": "Say whether a release is what was verified.",

@@ -88,11 +88,17 @@ def remove(folder: Path, globs: Sequence[str]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def write(folder: Path, what: Mapping[str, Any], made: Sequence[Artefact], rows: Sequence[str] | None) -> None:
-    """Put the manifest into the build folder, and beside it the rows of ggml's interface; None if they are not known."""
+def write(
+    folder: Path, what: Mapping[str, Any], made: Sequence[Artefact], rows: Sequence[str] | None, since: str = ""
+) -> None:
+    """Put the manifest into the build folder, and beside it the rows of ggml's interface; None if they are not known.
+    ``since``: the tree of the build that made the artefacts, where nothing that they are made of changed on the way."""
     known = None if rows is None else abi.digest(rows)
     made_of = [a._asdict() for a in made]
     doc = {"schema": SCHEMA, "inputs": what, "digest": digest(what), "abi": known, "artefacts": made_of}
+    if since:
+        note = f"nothing that {what['profile']} is made of changed since tree {since}"
+        doc |= {"since": since, "note": note}
     fs.write(folder / ROWS, b"".join(f"{row}\n".encode() for row in rows or ()))
     fs.write(folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.build import gpu, interface, manifest, stale
+from opencoti_patches.build import gpu, interface, manifest, stale, unreached
 from opencoti_patches.build.blame import Failure, first_error, with_patch
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.toolchain import (
@@ -39,7 +39,8 @@ _KEPT = 4000  # lines of output in which an error is looked for
 
 class Built(NamedTuple):
     """What a build came to. ``failure`` is None if it succeeded; ``step`` is the last one that ran; ``steps`` how many
-    pieces of work the tool counted, 0 if it counted none."""
+    pieces of work the tool counted, 0 if it counted none. ``since``: nothing ran, for nothing that the artefacts are made
+    of changed since that tree."""
 
     tree: TreeId
     outputs: Path
@@ -49,6 +50,7 @@ class Built(NamedTuple):
     steps: int = 0
     artefacts: tuple[Artefact, ...] = ()
     failure: Failure | None = None
+    since: str = ""
 
 
 class Job(NamedTuple):
@@ -110,6 +112,7 @@ class _Build:
         self.log = place.build / "build.log"
         self.lines: list[str] = []
         self.steps = 0
+        self.restructured = False
 
     def run(self) -> Built:
         job, place = self.job, self.place
@@ -118,6 +121,8 @@ class _Build:
         what = manifest.inputs_of(job.profile, targets, job.base, job.tip, job.series, tools)
         if not job.clean and (made := self._up_to_date(what)) is not None:
             return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made))
+        if not job.clean and (untouched := self._untouched(what, targets)) is not None:
+            return untouched
         with fs.disk_errors("write the build folder"):
             (place.build / manifest.NAME).unlink(missing_ok=True)
             if job.clean and job.profile.kind in ("cmake", "script"):
@@ -125,7 +130,9 @@ class _Build:
             place.build.mkdir(parents=True, exist_ok=True)
             self.log.unlink(missing_ok=True)
         trees = stale.Trees(place.build)
-        anew = self._leave_nothing_stale(trees.begin(job.tip), what)
+        before = trees.begin(job.tip)
+        self.restructured = unreached.restructured(before, job.tip, self.store)
+        anew = self._leave_nothing_stale(before, what)
         self.tool.begin(place, self.outputs, anew)
         try:
             step = self._steps(targets)
@@ -150,10 +157,7 @@ class _Build:
         kind = self.job.profile.kind
         if kind == "cmake":
             return False  # it knows its headers, and its flags
-        # Profiles may share the folder that they build in: what the objects there are of is known for each folder.
-        name = hashlib.sha256(os.fsencode(self.outputs)).hexdigest()[:12]
-        last = self.place.build.parent / f".last-{name}"
-        now = fs.json_bytes([what[key] for key in ("profile", "settings", "tools")])
+        last, now = self._last(what)
         paths = stale.changed(before, self.job.tip, self.store)
         other = (bool(before) or last.exists()) and not _holds(last, now)
         anew = other or stale.all_stale(self.tree, paths, kind)
@@ -161,13 +165,46 @@ class _Build:
         fs.write(last, now)
         return anew
 
+    def _last(self, what: dict[str, Any]) -> tuple[Path, bytes]:
+        """The file that says what the objects in the outputs' folder are of, and what it holds after this build: profiles
+        may share the folder that they build in."""
+        name = hashlib.sha256(os.fsencode(self.outputs)).hexdigest()[:12]
+        now = fs.json_bytes([what[key] for key in ("profile", "settings", "tools")])
+        return self.place.build.parent / f".last-{name}", now
+
     def _up_to_date(self, what: dict[str, object]) -> list[Artefact] | None:
         """The artefacts, if they are what the last build of the same inputs made."""
         known = manifest.read(self.place.build)
-        if known is None or known["digest"] != manifest.digest(what):
+        if known is None:
             return None
         made = manifest.collect(self.outputs, self.job.profile.artefacts)
-        return made if [a._asdict() for a in made] == known["artefacts"] else None
+        if [a._asdict() for a in made] != known["artefacts"]:
+            # somebody was here: no build tool looks into what it made, so it has to make it again
+            manifest.remove(self.outputs, self.job.profile.artefacts)
+            (self.place.build / manifest.NAME).unlink(missing_ok=True)
+            return None
+        return made if known["digest"] == manifest.digest(what) else None
+
+    def _untouched(self, what: dict[str, Any], targets: Sequence[str]) -> Built | None:
+        """The last whole build brought up to the tip, if nothing that it is made of changed; None if in doubt."""
+        job, place, known = self.job, self.place, manifest.read(self.place.build)
+        if known is None or not unreached.same_but_tree(known["inputs"], what):
+            return None
+        old = TreeId(known["inputs"]["tree"])
+        command = self.tool.configure(job.profile, place, job.version)
+        if (command and not self._configured(command)) or unreached.restructured([old], job.tip, self.store):
+            return None
+        changed, kind = stale.changed([old], job.tip, self.store), job.profile.kind
+        if kind != "cmake" and (not _holds(*self._last(what)) or stale.all_stale(self.tree, changed, kind)):
+            return None
+        if not unreached.nothing_to_do(job.profile, place, targets, changed, self.tree, self.env):
+            return None
+        made = [Artefact(**row) for row in known["artefacts"]]  # which are as they were left
+        first = known.get("since", old)
+        since = "" if first == job.tip else first  # back where it was built
+        stale.Trees(place.build).whole(job.tip)
+        manifest.write(place.build, what, made, interface.rows_if_known(job.tip, self.store), since)
+        return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made), since=since)
 
     def _steps(self, targets: Sequence[str]) -> str:
         """The name of the step that failed; empty if none did."""
@@ -175,7 +212,7 @@ class _Build:
         if job.clean and (command := self.tool.clean(job.profile, place)) and self._run("clean", command):
             return "clean"
         command = self.tool.configure(job.profile, place, job.version)
-        if command and not self._configured(command):
+        if command and (self.restructured or not self._configured(command)):
             if self._run("configure", command):
                 return "configure"
             fs.write(place.build / "configured", configuration_digest(command, self.env).encode())

@@ -1,25 +1,21 @@
 """Objects that a makefile would leave stale: many know nothing of headers, and compare an object with its source
 alone. So every source that includes a changed file, however deep, gets a new time.
-
-Which file an ``#include`` means is not looked up: every file of the tree whose path ends so is taken for it. Too
-much is compiled rather than too little.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
+from opencoti_patches.build.includes import READ, SOURCES, Graph, Include, includes_of
 from opencoti_patches.core.model import TreeId
 from opencoti_patches.doors import fs
 
-_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*(?:include|import)[ \t]*[<"]([^>"\n]+)[>"]', re.M)
-_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".cu", ".m", ".mm", ".S", ".s")
-_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".def", ".metal", ".comp", ".glsl")
 _RULES = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$|\.mk$")
+_TOOLCHAIN = ".cosmocc/"  # it may lie in the tree, and is no part of it
 
 
 class Trees:
@@ -50,61 +46,30 @@ def all_stale(tree: Path, paths: set[str], kind: str) -> bool:
     """Whether a change of ``paths`` makes every object stale: flags stand in a makefile, or in a script, which links
     the object of a source that is gone too."""
     if kind == "script":
-        return any(p.endswith(".sh") or (p.endswith(_SOURCES) and not (tree / p).exists()) for p in paths)
+        return any(p.endswith(".sh") or (p.endswith(SOURCES) and not (tree / p).exists()) for p in paths)
     return any(_RULES.search(p) for p in paths)
 
 
 def refresh(tree: Path, paths: set[str], *, anew: bool = False) -> list[str]:
-    """Give every source that includes one of ``paths`` (files of ``tree``) the time of now; which these were.
-    ``anew``: every source at all."""
-    if anew:
-        return _touch(tree, (path for path, _ in _files(tree) if path.endswith(_SOURCES)))
-    if not any(p.endswith((*_HEADERS, *_SOURCES)) for p in paths):
+    """Give every source that includes one of ``paths`` (files of ``tree``, or such as were in it) the time of now;
+    which these were. ``anew``: every source at all."""
+    if not paths and not anew:
         return []
-    including = _including(tree)
-    reached, todo = set(paths), list(paths)
-    while todo:
-        for other in including.get(todo.pop(), ()):
-            if other not in reached:
-                reached.add(other)
-                todo.append(other)
-    return _touch(tree, (p for p in reached - paths if p.endswith(_SOURCES)))
-
-
-def _touch(tree: Path, paths: Iterable[str]) -> list[str]:
-    touched = sorted(paths)
+    said: dict[str, tuple[Include, ...]] = {}
+    others, links = [], set()
+    for path, entry in fs.walk(tree):
+        if _TOOLCHAIN in path:
+            continue
+        if entry.is_symlink():
+            said[path] = (Include('"', os.readlink(entry.path)),)
+            links.add(path)  # whose times are those of what they point to
+        elif path.endswith(READ) and not anew:
+            with open(entry.path, "rb") as f:
+                said[path] = includes_of(f.read())
+        else:
+            others.append(path)
+    stale = others if anew else Graph(said, others, paths).including(paths) - paths
+    touched = sorted(p for p in stale if p.endswith(SOURCES) and p not in links)
     for path in touched:
         os.utime(tree / path)
     return touched
-
-
-def _including(tree: Path) -> Mapping[str, list[str]]:
-    """For each file of a tree those that may include it."""
-    wanted: dict[str, list[str]] = {}  # last component of an include -> files with one
-    said: dict[str, list[str]] = {}  # file -> what it includes
-    files = []
-    for path, entry in _files(tree):
-        files.append(path)
-        with open(entry.path, "rb") as f:
-            names = [m.decode("utf-8", "surrogateescape") for m in _INCLUDE.findall(f.read())]
-        said[path] = [_plain(n) for n in names]
-        for name in said[path]:
-            wanted.setdefault(name.rsplit("/", 1)[-1], []).append(path)
-    found: dict[str, list[str]] = {}
-    for path in files:
-        for other in wanted.get(path.rsplit("/", 1)[-1], ()):
-            if any(path == n or path.endswith(f"/{n}") for n in said[other]):
-                found.setdefault(path, []).append(other)
-    return found
-
-
-def _files(tree: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """The sources and headers of a tree, without those of a toolchain that lies in it."""
-    for path, entry in fs.walk(tree):
-        if path.endswith((*_SOURCES, *_HEADERS)) and not entry.is_symlink() and ".cosmocc/" not in path:
-            yield path, entry
-
-
-def _plain(name: str) -> str:
-    """An include without its way up: ``../x/y.h`` may be any ``x/y.h``."""
-    return re.sub(r"^(?:\.{1,2}/)+", "", name)

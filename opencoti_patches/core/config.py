@@ -73,6 +73,7 @@ class Config(NamedTuple):
     strip: int = 1
     build: Mapping[str, Any] = MappingProxyType({})  # of checked keys: core/profile.py reads it
     release: Mapping[str, Any] = MappingProxyType({})  # as core/shipping.py reads it
+    artefacts: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # globs of their sources, by name
 
     @property
     def file(self) -> Path:
@@ -109,7 +110,7 @@ def load(start: Path) -> Config:
 
 def from_table(table: Mapping[str, Any], root: Path) -> Config:
     """A checked configuration from parsed TOML."""
-    _known(table, {"schema", "name", "base", "series", "tree", "build", "release"}, "")
+    _known(table, {"schema", "name", "base", "series", "tree", "build", "release", "artefact"}, "")
     if type(table.get("schema")) is not int or table["schema"] != SCHEMA:  # true is 1 too
         raise UsageError(
             "bad-schema",
@@ -154,6 +155,7 @@ def from_table(table: Mapping[str, Any], root: Path) -> Config:
         tree=root / (_string(tree, "dir", "tree") or "tree"),
         build=build,
         release=release,
+        artefacts={name: _artefact(name, given) for name, given in _table(table, "artefact").items()},
     )
 
 
@@ -202,6 +204,19 @@ def _check_profiles(build: Mapping[str, Any]) -> None:
     for name in build:
         _known(_table(build, name), KEYS, f"build.{name}")
     profiles(build, "", FILE_NAME)
+
+
+def _artefact(name: str, given: Any) -> tuple[str, ...]:
+    where = f"artefact.{name}"
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name) or name == "none":
+        raise UsageError("bad-name", f"{FILE_NAME}: {where}: an artefact cannot be called so", "use a-z, 0-9, '-', '_'")
+    if not isinstance(given, dict):
+        raise UsageError("bad-value", f"{FILE_NAME}: {where} must be a table", f"write [{where}]")
+    _known(given, {"sources"}, where)
+    globs = given.get("sources")
+    if not isinstance(globs, list) or not all(isinstance(g, str) and g.strip("!") for g in globs):
+        raise UsageError("bad-value", f"{FILE_NAME}: {where}.sources must be a list of globs", 'write ["src/**"]')
+    return tuple(globs)
 
 
 def _home(value: str, key: str, where: str) -> Path:

@@ -28,6 +28,8 @@ def _made(profile: str, built: Built, start: Path, verbose: bool) -> list[str]:
     where = _shown(built.outputs, start)
     done = "nothing to do" if built.up_to_date else plural(built.steps, "step") if built.steps else "built"
     text = wrapped(f"{profile}: {done}, {plural(len(built.artefacts), 'artefact')} in {where}", 0, 2)
+    if built.since:
+        text += wrapped(f"nothing that {profile} is made of changed since tree {built.since[:12]}", 4, 2)
     rows = built.artefacts if verbose else built.artefacts[:_SHOWN]
     text += [f"    {printable(a.path)}  {_size(a.bytes)}{_kind(a)}  sha256 {a.sha256[:12]}" for a in rows]
     left = len(built.artefacts) - len(rows)
@@ -72,7 +74,7 @@ def _data(profile: str, built: Built) -> dict[str, Any]:
             "line": f.line,
             "patch": printable(f.patch) or None,
         },
-    }
+    } | ({"since": built.since} if built.since else {})
 
 
 def _shown(path: Path, start: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from opencoti_patches.core.model import decode
 from opencoti_patches.series.header import read_header
@@ -13,7 +14,7 @@ _TITLE = re.compile(r"(?:Subject|Description):[ \t]*(.*)", re.I)
 # Lines about a patch that give no reason for it: git's trailers, DEP-3's fields, our own notes.
 _ABOUT = re.compile(
     r"(?:[\w-]+-by|Cc|From|To|Date|Author|Origin|Bug|Bug-[\w-]+|Link|Fixes|Closes|Forwarded|Applied-Upstream"
-    r"|Last-Update|Change-Id|Message-Id|In-Reply-To|References|MIME-Version|Content-[\w-]+|Patch order):"
+    r"|Last-Update|Change-Id|Message-Id|In-Reply-To|References|MIME-Version|Content-[\w-]+|Patch order|Reach):"
     r"|From [0-9a-f]{40} |.* note \(\d{4}-\d\d-\d\d[,)]",
     re.I,
 )
@@ -22,6 +23,27 @@ _CLAIM = re.compile(
     rf"^[ \t]*Patch order:\s*applies\s+after\s+(?P<all>{_TOKEN}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_TOKEN})*)",
     re.I | re.M,
 )
+_REACH = re.compile(r"^Reach:[ \t]*(?P<names>.*\S)", re.I | re.M)
+# as a clause of its own: "Cosmocc-only edit;", not "copies the host only"
+_HOST_ONLY = re.compile(
+    r"(?:^|[.;:]\s|\()[ \t]*(?P<all>(?:host|cosmocc)[-\s]only)(?:\s(?:edit|change|patch))?(?=\s*(?:[.;,)]|$))",
+    re.I | re.M,
+)
+_UNCHANGED = re.compile(
+    r"\b(?P<all>(?P<name>\w+)\s(?:DSO|library)\s(?:(?:is|stays|remains)\s)?(?:unchanged|untouched|byte[-\s]identical))\b",
+    re.I,
+)
+
+
+class ReachClaim(NamedTuple):
+    """What a header says of the artefacts that the patch reaches. ``only``: no others than these; None where it says
+    that of none. ``host_only``: none but those of the host's side. ``never``: not this one."""
+
+    line: int
+    text: str
+    only: frozenset[str] | None = None
+    host_only: bool = False
+    never: str = ""
 
 
 def what_and_why(header: bytes) -> tuple[str, str]:
@@ -53,6 +75,22 @@ def claims(header: bytes) -> Iterator[tuple[int, str]]:
         for token in re.finditer(_TOKEN, m["all"]):
             at = m.start("all") + token.start()
             yield text.count("\n", 0, at) + 1, token[0].lstrip("#")
+
+
+def reach_claims(header: bytes) -> Iterator[ReachClaim]:
+    """What a header says of the reach of its patch: a trailer "Reach: host, cuda" ("Reach: none"), or the words "host
+    only", "cosmocc-only", "CUDA DSO unchanged", "Vulkan library is byte-identical"."""
+    text = decode(header).replace("\r\n", "\n")
+    found = []
+    for m in _REACH.finditer(text):
+        names = frozenset(re.split(r"[\s,]+", m["names"].strip(" ,.").lower())) - {"none"}
+        found.append((m.start(), ReachClaim(line=0, text=m[0], only=names)))
+    for m in _HOST_ONLY.finditer(text):
+        found.append((m.start("all"), ReachClaim(line=0, text=m["all"], host_only=True)))
+    for m in _UNCHANGED.finditer(text):
+        found.append((m.start("all"), ReachClaim(line=0, text=m["all"], never=m["name"].lower())))
+    for at, claim in sorted(found, key=lambda row: row[0]):
+        yield claim._replace(line=text.count("\n", 0, at) + 1, text=" ".join(claim.text.split()))
 
 
 def refute(claimed: str, before: Sequence[str], names: Sequence[str]) -> str:

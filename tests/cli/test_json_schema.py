@@ -222,6 +222,7 @@ PARTS = {
         "bumpedPatch",
         "session",
     ],
+    "impact": ["reach"],
     "forecast": ["mark", "outlook", "turn"],
     "new": ["renamed"],
     "import": ["importedPatch"],
