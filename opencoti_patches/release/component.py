@@ -193,8 +193,8 @@ def _smoke(folder: Path, doc: Mapping[str, Any], profile: str) -> Smoke:
     whole = hashlib.sha256((folder / manifest.NAME).read_bytes()).hexdigest()
     if ran.get("manifest") not in (doc["digest"], whole):
         return Smoke(why="the smoke result is of another build")
-    model, answers = ran.get("model"), ran.get("answers")
-    sha256 = model.get("sha256", "") if isinstance(model, dict) else ""
+    model, answers = ran.get("model"), ran.get("answers", ran.get("prompts"))
+    sha256 = model.get("sha256", "") if isinstance(model, dict) else model or ""
     count = len(answers) if isinstance(answers, list) else 0
     return Smoke("" if ran.get("ok") is True else "the smoke run failed", str(sha256), count)
 

@@ -120,6 +120,8 @@ def build_info(component: Component, index: Index, payload: str, sha256: str) ->
         lines += [f"  - PTX for GPUs from {' '.join(f.ptx)}"] if f.ptx else []
     lines += ["", "## How it was built", ""]
     lines += [f"- profile: {what['profile']}", f"- digest of all inputs: `{c.manifest['digest']}`"]
+    if since := c.manifest.get("since"):
+        lines.append(f"- built at tree `{_line(since)}`: nothing that it is made of changed since")
     lines += [f"- {_line(s)}" for s in what["settings"]]
     lines += [f"- {_line(tool)}: {_line(version)}" for tool, version in sorted(what["tools"].items())]
     lines += ["", "## What it holds", "", "| file | bytes | sha256 |", "|---|---|---|"]

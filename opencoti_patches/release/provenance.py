@@ -80,6 +80,7 @@ def _build(c: Component) -> dict[str, Any]:
     what = c.manifest["inputs"]
     return {
         "manifest": c.manifest["digest"],
+        **({"since": str(c.manifest["since"])} if c.manifest.get("since") else {}),
         "profile": what["profile"],
         "settings": list(what["settings"]),
         "targets": list(what["targets"]),
