@@ -66,3 +66,16 @@ m2-trained: setup
 
 smoke: setup
 	$(BIN)/python tests/smoke/real.py
+
+# A release of what is built, made and verified (docs/release.md): make release REPO=owner/name [OUT=out/release]
+# [SINCE=INDEX] [CHANNEL=release] [RELEASE_FLAGS=--unsmoked].
+.PHONY: release
+OUT     ?= out/release
+CHANNEL ?= dev
+
+release: setup
+	$(BIN)/opencoti-patches check --locked
+	$(BIN)/opencoti-patches build cpu
+	$(BIN)/opencoti-patches package --component engine --channel $(CHANNEL) --out $(OUT) \
+	    $(if $(REPO),--repo $(REPO)) $(if $(SINCE),--since $(SINCE)) $(RELEASE_FLAGS)
+	$(BIN)/opencoti-patches verify $(OUT)

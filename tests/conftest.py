@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from opencoti_patches.cli import main
 
-pytest_plugins = ["e2e.forked", "cli.documents"]
+pytest_plugins = ["e2e.forked", "cli.documents", "cli.shipped"]
 
 # OPENCOTI_EXAMPLES multiplies the examples of every property: 20 for a long night.
 SLOWER = max(1, int(os.environ.get("OPENCOTI_EXAMPLES", "1")))

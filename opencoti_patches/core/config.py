@@ -72,6 +72,7 @@ class Config(NamedTuple):
     tree: Path
     strip: int = 1
     build: Mapping[str, Any] = MappingProxyType({})  # of checked keys: core/profile.py reads it
+    release: Mapping[str, Any] = MappingProxyType({})  # as core/shipping.py reads it
     artefacts: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # globs of their sources, by name
     smoke: Mapping[str, Any] = MappingProxyType({})  # likewise, for core/smoke.py
 
@@ -110,7 +111,7 @@ def load(start: Path) -> Config:
 
 def from_table(table: Mapping[str, Any], root: Path) -> Config:
     """A checked configuration from parsed TOML."""
-    _known(table, {"schema", "name", "base", "series", "tree", "build", "artefact", "smoke"}, "")
+    _known(table, {"schema", "name", "base", "series", "tree", "build", "artefact", "smoke", "release"}, "")
     if type(table.get("schema")) is not int or table["schema"] != SCHEMA:  # true is 1 too
         raise UsageError(
             "bad-schema",
@@ -142,6 +143,12 @@ def from_table(table: Mapping[str, Any], root: Path) -> Config:
     _check_profiles(build)
     smoke = _table(table, "smoke")
     _check_smoke(smoke)
+    release = _table(table, "release")
+    if release:  # a check of a project that ships nothing need not know what it is
+        from opencoti_patches.core.shipping import KEYS, shipping
+
+        _known(release, KEYS, "release")
+        shipping(release, name, FILE_NAME)
     return Config(
         root=root,
         name=name,
@@ -150,6 +157,7 @@ def from_table(table: Mapping[str, Any], root: Path) -> Config:
         patches=root / (_string(series, "dir", "series") or "patches"),
         tree=root / (_string(tree, "dir", "tree") or "tree"),
         build=build,
+        release=release,
         artefacts={name: _artefact(name, given) for name, given in _table(table, "artefact").items()},
         smoke=smoke,
     )

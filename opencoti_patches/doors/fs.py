@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from opencoti_patches.core.errors import CouldNot, Refused
 
@@ -75,6 +75,25 @@ def write(target: Path, data: bytes, sync: bool = True) -> None:
             raise
         if sync:
             fsync_dir(target.parent)
+
+
+@contextlib.contextmanager
+def create(target: Path, sync: bool = True) -> Iterator[IO[bytes]]:
+    """A new file to be written piece by piece, in a folder that nobody looks at yet."""
+    with disk_errors(f"write {target}"), open(target, "xb") as f:
+        yield f
+        f.flush()
+        if sync:
+            os.fsync(f.fileno())
+
+
+def publish_folder(made: Path, target: Path) -> None:
+    """Put a whole folder in place of none, or of an empty one. Errors: CouldNot ``disk``."""
+    with disk_errors(f"write {target}"):
+        made.chmod(0o755)
+        fsync_dir(made)
+        os.replace(made, target)
+        fsync_dir(target.parent)
 
 
 def _mode_for(target: Path) -> int:

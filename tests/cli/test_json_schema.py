@@ -207,6 +207,9 @@ def _section(command: str) -> set[str]:
 
 # the rows and objects that a command's document is made of
 PARTS = {
+    "package": ["releaseFile"],
+    "verify": ["releaseCheckName", "releaseCheck", "releaseWrong"],
+    "pin": ["pinRow"],
     "check": ["base", "tip", "verdict", "checkedPatch", "offset", "problem", "cause", "warning"],
     "regen": ["regeneratedPatch", "carriedHunk"],
     "bump": [

@@ -11,8 +11,8 @@ import opencoti_patches
 ROOT = Path(opencoti_patches.__file__).parent
 # a package imports only what stands below it
 ORDER = [
-    *("cli", "commands", "report", "smoke", "build", "stack", "carry", "tree", "plan", "series", "base", "doors"),
-    "core",
+    *("cli", "commands", "report", "release", "smoke", "build", "stack", "carry", "tree", "plan", "series", "base"),
+    *("doors", "core"),
 ]
 FOREIGN = {
     "click": {"cli", "commands"},

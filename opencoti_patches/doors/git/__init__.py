@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opencoti_patches.doors.git.apply import Applied, Landing, apply_check, apply_reject, runs_of
     from opencoti_patches.doors.git.blaming import line_commit
+    from opencoti_patches.doors.git.heading import Head, head, not_committed
     from opencoti_patches.doors.git.program import stamp
     from opencoti_patches.doors.git.publishing import publish
     from opencoti_patches.doors.git.repository import NewFile, Repository
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Applied": "apply",
+    "Head": "heading",
     "Landing": "apply",
     "NewFile": "repository",
     "Repository": "repository",
     "WorkFolder": "worktree",
     "apply_check": "apply",
     "apply_reject": "apply",
+    "head": "heading",
     "line_commit": "blaming",
+    "not_committed": "heading",
     "publish": "publishing",
     "runs_of": "apply",
     "stamp": "program",
@@ -37,13 +41,16 @@ _WHERE = {
 
 __all__ = [
     "Applied",
+    "Head",
     "Landing",
     "NewFile",
     "Repository",
     "WorkFolder",
     "apply_check",
     "apply_reject",
+    "head",
     "line_commit",
+    "not_committed",
     "publish",
     "runs_of",
     "stamp",
