@@ -76,6 +76,7 @@ CHANNEL ?= dev
 release: setup
 	$(BIN)/opencoti-patches check --locked
 	$(BIN)/opencoti-patches build cpu
+	$(BIN)/opencoti-patches smoke cpu --model "$$($(BIN)/python tests/m2/trained.py --dir build/m2/model)"
 	$(BIN)/opencoti-patches package --component engine --channel $(CHANNEL) --out $(OUT) \
 	    $(if $(REPO),--repo $(REPO)) $(if $(SINCE),--since $(SINCE)) $(RELEASE_FLAGS)
 	$(BIN)/opencoti-patches verify $(OUT)
