@@ -224,6 +224,7 @@ PARTS = {
     "import": ["importedPatch"],
     "list": ["listedPatch"],
     "show": ["shownPatch", "shownFile"],
+    "report": ["seenPatch", "hotFile"],
     "status": ["source"],
     "lint": ["lintFinding"],
 }

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opencoti_patches.doors.git.apply import Applied, Landing, apply_check, apply_reject, runs_of
     from opencoti_patches.doors.git.blaming import line_commit
+    from opencoti_patches.doors.git.changes import lines_between
     from opencoti_patches.doors.git.program import stamp
     from opencoti_patches.doors.git.publishing import publish
     from opencoti_patches.doors.git.repository import NewFile, Repository
-    from opencoti_patches.doors.git.tracking import tracked
+    from opencoti_patches.doors.git.tracking import Tracked, tracked
     from opencoti_patches.doors.git.worktree import WorkFolder
 
 _WHERE = {
@@ -25,10 +26,12 @@ _WHERE = {
     "Landing": "apply",
     "NewFile": "repository",
     "Repository": "repository",
+    "Tracked": "tracking",
     "WorkFolder": "worktree",
     "apply_check": "apply",
     "apply_reject": "apply",
     "line_commit": "blaming",
+    "lines_between": "changes",
     "publish": "publishing",
     "runs_of": "apply",
     "stamp": "program",
@@ -40,10 +43,12 @@ __all__ = [
     "Landing",
     "NewFile",
     "Repository",
+    "Tracked",
     "WorkFolder",
     "apply_check",
     "apply_reject",
     "line_commit",
+    "lines_between",
     "publish",
     "runs_of",
     "stamp",
