@@ -47,7 +47,7 @@ def command(ctx: click.Context, run: Run, html: str | None, markdown: str | None
     if against and not Tracked(config.patches).commit(against):
         raise CouldNot("no-rev", f"the project has no commit {against}", "fetch it, or name another with --against")
     plan = check(series, project.base, store, progress=progress)
-    standing = by_files(series)
+    standing = by_files(series)  # the one place that says what stands on what
     progress.update("reading the patches")
     held = held_against(series, against or "HEAD", project.base, store)
     about = About(
