@@ -33,7 +33,7 @@ def command(ctx: click.Context, run: Run, html: str | None, markdown: str | None
     FILE may be '-', for standard output. The exit code is 0 whatever the state is; 'check' is the command
     that says yes or no.
     """
-    from opencoti_patches.core.errors import CouldNot
+    from opencoti_patches.core.errors import CouldNot, UsageError
     from opencoti_patches.doors import fs
     from opencoti_patches.doors.git import Tracked
     from opencoti_patches.plan.overview import by_files, held_against, overview
@@ -42,6 +42,9 @@ def command(ctx: click.Context, run: Run, html: str | None, markdown: str | None
 
     if sum((html == _OUT, markdown == _OUT, run.format == "json")) > 1:
         raise click.UsageError("only one form goes to standard output: give the others a file")
+    for name in filter(None, (html, markdown)):
+        if (run.directory / name).is_dir():
+            raise UsageError("bad-folder", f"{name} is a folder", "name a file to write")
     project = open_project(run)
     config, store, series, progress = project.config, project.store, project.series, run.progress()
     if against and not Tracked(config.patches).commit(against):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from opencoti_patches.base.store import Store
+from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId, Verdict
 from opencoti_patches.doors.git import Tracked, lines_between
 from opencoti_patches.series import lock
@@ -137,12 +138,19 @@ def held_against(series: Series, rev: str, base: TreeId, store: Store) -> Agains
     if raw is None:
         return Against()
     claim = lock.parse(raw.decode("utf-8", "surrogateescape"))
-    previous = claim.base
-    if previous == base and (before := history.changed_before(commit, LOCK_FILE, "^base ")):
-        older = history.content(before, LOCK_FILE)
-        previous = lock.parse(older.decode("utf-8", "surrogateescape")).base if older else ""
+    previous = claim.base if claim.base != base else _base_before(history, commit)
     known = previous not in ("", base) and store.repo.has(previous)
     return Against(rev, claim, lock.compare(claim, series), TreeId(previous) if known else None)
+
+
+def _base_before(history: Tracked, commit: str) -> str:
+    """The base that the lock had before it got the one of ``commit``; empty if the history does not tell."""
+    before = history.changed_before(commit, LOCK_FILE, "^base ")
+    raw = history.content(before, LOCK_FILE) if before else None
+    try:
+        return lock.parse(raw.decode("utf-8", "surrogateescape")).base if raw else ""
+    except Refused:  # damaged at that time
+        return ""
 
 
 def _base_has(verdict: Verdict) -> Literal["no", "part", "all"]:

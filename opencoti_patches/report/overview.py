@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from opencoti_patches.core.model import PatchName, Report, Status, printable
 from opencoti_patches.plan.overview import Hot, Overview, Seen
 from opencoti_patches.report.advice import advice
+from opencoti_patches.report.checked import place_of
 from opencoti_patches.report.wrapping import plural, steps, wrapped
 
 _STATUSES: tuple[Status, ...] = ("clean", "offset", "failed", "blocked", "empty")
@@ -143,7 +144,7 @@ def _row(s: Seen, before: PatchName | None, seen: Overview, about: About) -> dic
         "stands_on": [*map(printable, seen.standing.on.get(s.entry.name, ()))],
     }
     if s.verdict.status != "clean":
-        row["problems"] = [printable(p.message) for p in s.verdict.problems]
+        row["problems"] = [printable(place_of(p) + p.message) for p in s.verdict.problems]
         row |= dict(zip(("next", "then"), advice(s.verdict, before, str(about.where)), strict=False))
     return row
 

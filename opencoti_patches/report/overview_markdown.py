@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from opencoti_patches.core.model import printable
 from opencoti_patches.plan.overview import Seen
 from opencoti_patches.report.advice import advice
+from opencoti_patches.report.checked import place_of
 from opencoti_patches.report.markdown import code, fenced, text
 from opencoti_patches.report.overview import Answer, compared, headline, verdict
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.report.wrapping import is_command, plural
 
 _FEW = 25  # patches that are all shown
 _FAILURES = 10  # that are explained
@@ -29,9 +30,12 @@ def _document(found: Answer) -> Iterator[str]:
     rows = list(seen.patches) if len(seen.patches) <= _FEW else telling[:_ROWS]
     gone = seen.against.compared.gone if seen.against.compared else ()
     if rows or gone:
-        yield "| patch | status | lines | against the lock |"
-        yield "|---|---|---|---|"
-        yield from (f"| {_name(s)} | {s.verdict.status} | +{s.added} -{s.removed} | {s.news} |" for s in rows)
+        news = seen.against.compared is not None
+        yield f"| patch | status | lines |{' against the lock |' * news}"
+        yield f"|---|---|---|{'---|' * news}"
+        yield from (
+            f"| {_name(s)} | {s.verdict.status} | +{s.added} -{s.removed} |{f' {s.news} |' * news}" for s in rows
+        )
         yield from (f"| {code(printable(name))} | | | gone |" for name in gone[:_ROWS])
         yield ""
     left = len(seen.patches) - len(rows)
@@ -49,7 +53,9 @@ def _document(found: Answer) -> Iterator[str]:
         yield f"{code(printable(s.entry.name))}: {_why(s)}"
         yield ""
         before = seen.patches[at - 1].entry.name if at else None
-        yield from [*fenced(list(map(printable, advice(s.verdict, before, str(found.about.where)))), "sh"), ""]
+        steps = [*map(printable, advice(s.verdict, before, str(found.about.where)))]
+        yield from fenced(steps, "sh") if is_command(steps[0]) else [text("; then ".join(steps))]
+        yield ""
     if len(failed) > _FAILURES:
         yield f"{plural(len(failed) - _FAILURES, 'more failure')}: `opencoti-patches check` tells of all."
 
@@ -61,5 +67,4 @@ def _name(s: Seen) -> str:
 
 def _why(s: Seen) -> str:
     p = s.verdict.problems[0]
-    where = f"{code(printable(p.file))}{f', hunk {p.hunk}' if p.hunk else ''}: " if p.file else ""
-    return f"{where}{text(printable(p.message))}"
+    return text(printable(place_of(p) + p.message))

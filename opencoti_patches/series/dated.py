@@ -44,13 +44,12 @@ def upstream(raw: bytes) -> str:
 
 
 def _day(text: str) -> date | None:
-    from email.utils import parsedate_to_datetime
+    from email.utils import parsedate
 
     try:
-        return date.fromisoformat(text.strip()[:10])
-    except ValueError:
-        pass
-    try:
-        return parsedate_to_datetime(text.strip()).date()
-    except (ValueError, TypeError, IndexError, OverflowError):
+        if re.match(r"\d{4}-", text):
+            return date.fromisoformat(text[:10])
+        found = parsedate(text) or parsedate(f"{text.strip()} 00:00:00")  # some give no time
+        return date(*found[:3]) if found else None
+    except (ValueError, TypeError, IndexError, OverflowError):  # what headers hold was written by anybody
         return None

@@ -106,6 +106,7 @@ def test_a_series_that_does_not_apply_and_no_repository(ask: Ask, small: Project
     assert document["written"] == ["out/page.html"]
     assert (folder / "out/page.html").read_text("utf-8").startswith("<!doctype html>")
     assert ask("report", "--json", "--markdown", code=2)["error"]["code"] == "usage"
+    assert ask("report", "--json", "--html", "base", code=2)["error"]["code"] == "bad-folder"
     said = forked("report", "--markdown").out
     assert "**3 patches on " in said and "2 failed, 1 blocked.** The series does not apply." in said
     assert "```sh\nopencoti-patches bootstrap --to 0001 --merge WORK\n" in said

@@ -50,5 +50,5 @@ class Tracked:
         return found
 
     def _ask(self, *args: str) -> bytes | None:
-        done = call(args, env=environment(), cwd=self._folder)
+        done = call(args, env=environment(GIT_NO_LAZY_FETCH="1"), cwd=self._folder)  # a partial clone asks no server
         return done.out if done.code == 0 else None

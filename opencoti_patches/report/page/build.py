@@ -20,7 +20,7 @@ from opencoti_patches.plan.overview import Hot, Seen
 from opencoti_patches.report.advice import short
 from opencoti_patches.report.overview import Answer, compared, headline, upstream_word, verdict
 from opencoti_patches.report.page.arcs import Arcs, arcs
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.report.wrapping import is_command, plural
 
 _LINES = 20_000  # of a patch, and
 _WIDTH = 2_000  # characters of a line: what is more is for 'show'
@@ -61,6 +61,7 @@ def page(found: Answer) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    env.tests["command"] = is_command
     env.filters |= {"plural": plural, "grouped": lambda n: f"{n:,}"}
     style, script = _asset("page.css"), _asset("page.js")
     from markupsafe import Markup

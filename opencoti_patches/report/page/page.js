@@ -162,7 +162,7 @@
     const at = list.indexOf(here());
     const next = at < 0 ? (by > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by));
     list[next].summary.focus({ preventScroll: true });
-    list[next].summary.scrollIntoView({ block: "nearest" });
+    list[next].row.scrollIntoView({ block: list[next].box.open ? "start" : "nearest" });
   }
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
