@@ -64,12 +64,10 @@ def page(found: Answer) -> str:
     env.tests["command"] = is_command
     env.filters |= {"plural": plural, "grouped": lambda n: f"{n:,}"}
     style, script = _asset("page.css"), _asset("page.js")
-    from markupsafe import Markup
-
     return env.get_template("page.html").render(
         **_facts(found),
-        style=Markup(style),
-        script=Markup(script),
+        style=style,
+        script=script,
         style_hash=_hash(style),
         script_hash=_hash(script),
     )
