@@ -150,8 +150,9 @@
   }
   addEventListener("hashchange", () => visit(location.hash.slice(1), true));
   document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href^='#p']");
-    if (link && (link.hash ?? link.getAttribute("href")) === location.hash) visit(location.hash.slice(1), true);
+    const to = event.target.closest?.("a[href^='#p']")?.getAttribute("href") ?? "#" + event.target.dataset?.id;
+    if (to === location.hash) visit(to.slice(1), true);
+    else if (event.target.dataset?.id) location.hash = to;
   });
 
   // Keys
