@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup check strict test slow lint format bench clean
+.PHONY: setup check strict test slow lint format bench page page-test clean
 
 $(BIN)/opencoti-patches: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,14 @@ format: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/carry.py
+
+# The series as one page (docs/report.md), and its test in a Chromium of the machine's own.
+page: setup
+	$(BIN)/opencoti-patches report --html build/page.html
+
+page-test: setup
+	$(BIN)/python -m pip install --quiet --group browser
+	$(BIN)/python -m pytest tests/cli/test_report_page.py tests/e2e/test_page_browser.py
 
 clean:
 	rm -rf $(VENV) .opencoti tree
