@@ -47,6 +47,7 @@ COMMANDS = {
     "deps": "Say which patches each patch stands on.",
     "annotate": "Say which patch owns which line of a file.",
     "find": "Say which patches add or remove a text.",
+    "compare": "Compare two series, patch by patch.",
     "undo": "Put patches, series and lock back as they were.",
     "redo": "Do again what was undone.",
     "import": "Take patches in: diffs, mails, an mbox, a quilt folder, commits.",
