@@ -48,6 +48,7 @@ COMMANDS = {
     "annotate": "Say which patch owns which line of a file.",
     "find": "Say which patches add or remove a text.",
     "compare": "Compare two series, patch by patch.",
+    "upstreamed": "Say what of the series upstream has already.",
     "undo": "Put patches, series and lock back as they were.",
     "redo": "Do again what was undone.",
     "import": "Take patches in: diffs, mails, an mbox, a quilt folder, commits.",
