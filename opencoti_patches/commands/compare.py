@@ -19,7 +19,7 @@ from opencoti_patches.series import order
 opencoti-patches compare HEAD:               # what changed since the commit
 opencoti-patches compare v1.0: v1.1: -v
 opencoti-patches compare ../other-fork/patches patches
-opencoti-patches compare out/fork-1780174800000.index out/fork-1780261200000.index
+opencoti-patches compare releases/last.index releases/next
 """
     )
 )
