@@ -88,3 +88,8 @@ release: setup
 	$(BIN)/opencoti-patches package --component engine --channel $(CHANNEL) --out $(OUT) \
 	    $(if $(REPO),--repo $(REPO)) $(if $(SINCE),--since $(SINCE)) $(RELEASE_FLAGS)
 	$(BIN)/opencoti-patches verify $(OUT)
+
+# The man page, from the commands themselves; a test holds that it is what they say.
+.PHONY: man
+man: setup
+	$(BIN)/python docs/man.py man/opencoti-patches.1

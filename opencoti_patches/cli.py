@@ -47,6 +47,8 @@ COMMANDS = {
     "deps": "Say which patches each patch stands on.",
     "annotate": "Say which patch owns which line of a file.",
     "find": "Say which patches add or remove a text.",
+    "compare": "Compare two series, patch by patch.",
+    "upstreamed": "Say what of the series upstream has already.",
     "undo": "Put patches, series and lock back as they were.",
     "redo": "Do again what was undone.",
     "import": "Take patches in: diffs, mails, an mbox, a quilt folder, commits.",
@@ -97,7 +99,14 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
-    epilog="Exit codes: 0 yes, 1 no (drift, conflict, findings), 2 usage or configuration, 3 could not (a tool, the network, the disk, a lock), 130 interrupted.",
+    epilog="""\b
+Examples:
+  opencoti-patches init
+  opencoti-patches check && opencoti-patches apply
+  opencoti-patches bump 0.3.25 --dry-run
+
+Exit codes: 0 yes, 1 no (drift, conflict, findings), 2 usage or configuration, 3 could not (a tool, the network,
+the disk, a lock), 130 interrupted.""",
 )
 @click.option("-C", "directory", metavar="DIR", help="Run as if started in DIR.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")
@@ -108,10 +117,6 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
 def cli(ctx: click.Context, directory: str | None, quiet: bool, verbose: bool, as_json: bool) -> None:
     """Keep a patch series on top of llama.cpp: prove that it applies, explain why it does not, and write
     drifted patches anew.
-
-    \b
-    Start:    opencoti-patches init
-    Each day: opencoti-patches check && opencoti-patches apply
     """
     ctx.obj = {"directory": directory, "quiet": quiet, "verbose": verbose, "as_json": as_json}
 

@@ -11,11 +11,14 @@ Carried = Literal["kept", "renumbered", "regenerated", "adapted", "upstreamed", 
 
 
 class HunkHow(NamedTuple):
-    """How one hunk found its place."""
+    """How one hunk, or a change of it, found its place. ``done``: the file has it already, at ``line`` (from 1; 0 where
+    there is none)."""
 
     file: str
     hunk: int
     how: str
+    done: bool = False
+    line: int = 0
 
 
 class Row(NamedTuple):

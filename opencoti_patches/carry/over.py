@@ -107,14 +107,14 @@ class _Carry:
             if there is None:
                 return text
             if there == made:
-                self.done.append(f"{path} is there already")
+                self._whole_is_done(path, "there")
                 return b""
             self.stuck.append(f"{path} is there already, with other contents")
             return b""
         old_path = f.old or ""
         old, now = self.sides.old(old_path), self.sides.now(old_path)
         if now is None and f.operation == "delete":
-            self.done.append(f"{path} is deleted already")
+            self._whole_is_done(path, "deleted")
             return b""
         if old is None:
             self.stuck.append(f"{path}: its contents on the old base are not known")
@@ -122,6 +122,10 @@ class _Carry:
         if now is None:
             return self._renamed(f, old, path)
         return self._changed(f, old, now, path)
+
+    def _whole_is_done(self, path: str, what: str) -> None:
+        self.done.append(f"{path} is {what} already")
+        self.hows.append(HunkHow(file=path, hunk=0, how=f"it is {what} already", done=True))
 
     def _whole(self, f: FilePatch, text: bytes, path: str) -> bytes:
         """A binary change fits the very bytes that it was made on, or not at all."""
@@ -161,7 +165,7 @@ class _Carry:
             self.hows.append(HunkHow(file=path, hunk=stuck.change.hunk, how=f"conflict: {stuck.why}"))
         self.live += sum(not b.done and not b.counter for b in result.brought)
         for b in result.brought:
-            self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how))
+            self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how, done=b.done, line=b.lo + 1 if b.done else 0))
             if b.done:
                 self.done.append(f"{path}, hunk {b.hunk}: {b.how}")
             elif not b.sure:

@@ -31,7 +31,7 @@ class Change(NamedTuple):
 
 class Brought(NamedTuple):
     """A change in the new file: lines ``lo:hi`` give way to ``added``. ``sure`` if nobody needs to look;
-    ``how`` in one line; ``done`` if the new file has it already."""
+    ``how`` in one line; ``done`` if the new file has it already, in these lines."""
 
     hunk: int
     lo: int
@@ -103,6 +103,11 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower) -> Result:
                 )
             )
     return result
+
+
+def has(change: Change, alignment: Alignment) -> Brought | None:
+    """Where the new file has a change already; None if it has not."""
+    return _Place(change, alignment, Follower(alignment)).done()
 
 
 def _rewritten(hunk: Hunk, a: Alignment) -> bool:
@@ -184,7 +189,7 @@ class _Place:
             return Stuck(change=c, why="upstream put lines between those it removes")
         if (counted := self._counted()) is not None:
             return counted
-        if (done := self._done()) is not None:
+        if (done := self.done()) is not None:
             return done
         now = [a.now(i) for i in range(c.lo, c.hi)]
         known = [n for n in now if n is not None]
@@ -225,7 +230,7 @@ class _Place:
         after = a.exact[c.lo]
         if before is not None and after is not None and after == before + 1:
             return self._brought(after, after, "three-way: between unchanged lines", True)
-        if (done := self._done()) is not None:
+        if (done := self.done()) is not None:
             return done
         soft_before = a.now(c.lo - 1) if c.lo else -1
         soft_after = a.now(c.lo) if c.lo < len(a.old) else a.exact[c.lo]
@@ -278,7 +283,7 @@ class _Place:
         text = squeezed(self.a.old[line]) if 0 <= line < len(self.a.old) else b""
         return len(text) > 6 and sum(squeezed(x) == text for x in self.a.new) == 1
 
-    def _done(self) -> Brought | None:
+    def done(self) -> Brought | None:
         """Upstream has the change: between what stood beside it, both still there, stand its added lines
         to the byte and nothing else."""
         c, a = self.c, self.a
@@ -287,4 +292,4 @@ class _Place:
         if before is None or after is None or tuple(a.new[before + 1 : after]) != c.added:
             return None
         what = "upstream has it already" if c.added else "upstream removed it, too"
-        return Brought(hunk=c.hunk, lo=after, hi=after, added=(), how=what, done=True)
+        return Brought(hunk=c.hunk, lo=before + 1, hi=after, added=(), how=what, done=True)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, reread
+from opencoti_patches.commands.common import (
+    Run,
+    complete_patch,
+    complete_profile,
+    example,
+    open_project,
+    options,
+    reread,
+)
 from opencoti_patches.commands.served import (
     build_options,
     canary_options,
@@ -37,7 +45,7 @@ opencoti-patches bisect --run 'grep -q TODO src/llama.cpp'
 """
     )
 )
-@click.argument("profile", metavar="[PROFILE]", required=False)
+@click.argument("profile", metavar="[PROFILE]", required=False, shell_complete=complete_profile)
 @click.option("--run", "line", metavar="CMD", help="Passes if this command ends with 0; 125: not to be tested.")
 @click.option("--smoke", "smokes", is_flag=True, help="Passes if the smoke test does.")
 @click.option("--canary", "finds", is_flag=True, help="Passes if the canary does.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         """
 opencoti-patches bootstrap
 opencoti-patches bootstrap --to 0033 WORK
-opencoti-patches bootstrap --to 0034 --merge WORK   # resolve the markers, then:
+opencoti-patches bootstrap --to 0034 --merge WORK  # mend it, then:
 opencoti-patches regen 0034 --from WORK
 """
     )

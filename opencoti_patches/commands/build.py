@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, example, open_project, options
+from opencoti_patches.commands.common import Run, complete_profile, example, open_project, options
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.series import order
 
@@ -18,7 +18,7 @@ opencoti-patches build cuda --clean
 """
     )
 )
-@click.argument("profile", metavar="PROFILE")
+@click.argument("profile", metavar="PROFILE", shell_complete=complete_profile)
 @click.option("--target", "targets", metavar="T", multiple=True, help="Only this target; may be given again.")
 @click.option("--clean", is_flag=True, help="From nothing.")
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", default=None, help="Processes at once.")

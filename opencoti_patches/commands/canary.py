@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, example, open_project, options, reread
+from opencoti_patches.commands.common import Run, complete_profile, example, open_project, options, reread
 from opencoti_patches.commands.served import canary_options, launch_of, profile_of, server_options, settings_of
 
 
@@ -17,7 +17,7 @@ opencoti-patches canary cpu --model m.gguf --kv f16 --kv q8_0 --at-least 0.9
 """
     )
 )
-@click.argument("profile", metavar="PROFILE")
+@click.argument("profile", metavar="PROFILE", shell_complete=complete_profile)
 @click.option("--model", metavar="GGUF", required=True, type=click.Path(), help="The model to load.")
 @canary_options("Say no if a smaller part is found anywhere (0 to 1).")
 @server_options

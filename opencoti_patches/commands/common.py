@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -134,12 +134,32 @@ def within(config: Config, path: Path) -> str:
     return str(path.relative_to(config.root)) if path.is_relative_to(config.root) else str(path)
 
 
-def complete_patch(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Patch names for the shell's completion."""
-    try:
-        outer = ctx.find_root().params
-        config = load(Path(outer.get("directory") or "."))
-        names = [e.name for e in order.load(config.patches, config.strip).entries]
-    except (OpencotiError, OSError):  # a broken project completes nothing; it must not print here
-        return []
-    return [n for n in names if incomplete in n]
+def completing(names: Callable[[Config], Iterable[str]]) -> Callable[..., list[str]]:
+    """What click asks for the shell's completion: those of ``names`` that hold what was typed."""
+
+    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+        given = ctx.params.get("directory") or ctx.find_root().params.get("directory")
+        try:
+            return [n for n in names(load(Path(given or "."))) if incomplete in n]
+        except (OpencotiError, OSError):  # a broken project completes nothing; it must not print here
+            return []
+
+    return complete
+
+
+def _left_out(config: Config) -> Iterable[str]:
+    from opencoti_patches.stack.arrange import left_out
+
+    return left_out(order.load(config.patches, config.strip))
+
+
+def _profiles(config: Config) -> Iterable[str]:
+    from opencoti_patches.core.config import FILE_NAME
+    from opencoti_patches.core.profile import profiles
+
+    return profiles(config.build, "", FILE_NAME)
+
+
+complete_patch = completing(lambda c: [e.name for e in order.load(c.patches, c.strip).entries])
+complete_disabled = completing(_left_out)
+complete_profile = completing(_profiles)

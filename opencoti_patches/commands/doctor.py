@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from opencoti_patches.commands.common import Run, example, options
+from opencoti_patches.commands.common import Run, complete_profile, example, options
 
 
 @click.command(
@@ -18,7 +18,7 @@ opencoti-patches doctor cosmocc --zip ~/Downloads/cosmocc-4.0.2.zip
 """
     )
 )
-@click.argument("wanted", metavar="[PROFILE]...", nargs=-1)
+@click.argument("wanted", metavar="[PROFILE]...", nargs=-1, shell_complete=complete_profile)
 @click.option(
     "--zip",
     "archive",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, example, options
+from opencoti_patches.commands.common import Run, complete_disabled, example, options
 from opencoti_patches.commands.stacking import both, wrote
 
 
@@ -16,7 +16,7 @@ opencoti-patches enable pinned --dry-run
 """
     )
 )
-@click.argument("patch", metavar="PATCH")
+@click.argument("patch", metavar="PATCH", shell_complete=complete_disabled)
 @both
 @options()
 @click.pass_context

@@ -18,7 +18,7 @@ _FORMATS = ("quilt", "mbox", "git")
     epilog=example(
         """
 opencoti-patches export ../for-quilt
-opencoti-patches export --format git --to 0034 OUT && git -C SRC am "$PWD"/OUT/*.patch
+opencoti-patches export --format git --to 0034 OUT  # for git am OUT/*.patch
 opencoti-patches export --format mbox OUT
 """
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         """
 opencoti-patches import fix.diff 0034-pinned.txt
 opencoti-patches import --after 0033 mails.mbox
-opencoti-patches import --directory llama.cpp --range b9445..HEAD --repo ../llama.cpp
+opencoti-patches import --directory llama.cpp --range b9445..HEAD --repo SRC
 opencoti-patches import ../fork/debian/patches
 """
     ),

@@ -13,7 +13,7 @@ from opencoti_patches.commands.common import Run, example, open_project, options
     epilog=example(
         """
 opencoti-patches package --component engine --out out/engine
-opencoti-patches package --component engine --component cuda --channel release --out out/1 --since out/0
+opencoti-patches package --channel release --out out/1 --since out/0
 """
     )
 )

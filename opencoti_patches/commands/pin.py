@@ -15,7 +15,7 @@ _FILE = click.Path(path_type=Path)
     epilog=example(
         """
 opencoti-patches pin show out/fork-1780261200000-engine.pin
-opencoti-patches pin diff old/fork-1780174800000.index out/fork-1780261200000.index
+opencoti-patches pin diff old/fork.index out/fork-1780261200000.index
 """
     )
 )

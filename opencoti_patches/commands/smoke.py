@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, reread
+from opencoti_patches.commands.common import (
+    Run,
+    complete_patch,
+    complete_profile,
+    example,
+    open_project,
+    options,
+    reread,
+)
 from opencoti_patches.commands.served import (
     build_options,
     job_of,
@@ -39,7 +47,7 @@ opencoti-patches smoke cpu --with cuda --model tiny.gguf --args '-ngl 99'
 """
     )
 )
-@click.argument("profile", metavar="PROFILE")
+@click.argument("profile", metavar="PROFILE", shell_complete=complete_profile)
 @click.option("--model", metavar="GGUF", required=True, type=click.Path(), help="The model to load.")
 @server_options
 @click.option(
@@ -52,6 +60,7 @@ opencoti-patches smoke cpu --with cuda --model tiny.gguf --args '-ngl 99'
     "--with",
     "library",
     metavar="PROFILE|DIR",
+    shell_complete=complete_profile,
     help="Load a backend library too: a profile's, or that of a build folder brought here.",
 )
 @build_options

@@ -6,22 +6,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from opencoti_patches.base.limits import refusal
 from opencoti_patches.base.store import Store
-from opencoti_patches.core.config import FILE_NAME, Config, Source, load
+from opencoti_patches.core.config import FILE_NAME, Config, Source
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import Series, TreeId, printable
 from opencoti_patches.core.progress import Progress
-from opencoti_patches.doors import fs
 from opencoti_patches.plan.strict import check
 from opencoti_patches.release import tarball
 from opencoti_patches.release.findings import Findings
 from opencoti_patches.release.index import Index
 from opencoti_patches.release.package import PATCHES, SOURCE_XZ, SOURCE_ZSTD
-from opencoti_patches.series import lock, order
+from opencoti_patches.release.shipped import unpacked
+from opencoti_patches.series import lock
 
 _LARGEST = 16 << 30  # bytes of a source's tar
-_LARGEST_PATCHES = 1 << 30
 
 
 class Known(NamedTuple):
@@ -29,11 +27,6 @@ class Known(NamedTuple):
 
     base: TreeId
     store: Store
-
-
-class _Shipped(NamedTuple):
-    config: Config
-    series: Series
 
 
 def check_origin(
@@ -56,7 +49,7 @@ def check_origin(
         if packed is None:
             raise ValueError("the index names no patches")
         if not found.bad(packed.name):
-            shipped = _patches(folder / packed.name, scratch / "project")
+            shipped = unpacked(folder / packed.name, scratch / "project")
             for message in _against_lock(shipped.series, whole):
                 found.add(packed.name, message)
     if packed is None or shipped is None or found.bad(packed.name):
@@ -103,23 +96,6 @@ def _source(folder: Path, whole: Index, found: Findings, scratch: Path, progress
                 raise ValueError(f"it holds tree {tree}, the lock's tip is {whole.tip}")
     for _, tar in tars:
         tar.unlink()
-
-
-def _patches(packed: Path, project: Path) -> _Shipped:
-    """Unpack the patches into a project of their own. Errors: ValueError, UsageError and what ``fs.put`` raises."""
-    project.mkdir()
-    for entry in tarball.read_small(packed, _LARGEST_PATCHES, project.parent):
-        if entry.mode == "120000":
-            raise ValueError(f"{printable(entry.path)[:80]} is a link")
-        if why := refusal(entry.path):
-            raise ValueError(why)
-        if (project / entry.path).exists():
-            raise ValueError(f"it holds {printable(entry.path)[:80]} twice")
-        fs.put(project, entry.path, entry.content, "100644")
-    if not (project / FILE_NAME).is_file():
-        raise ValueError(f"it has no {FILE_NAME}")
-    config = load(project)
-    return _Shipped(config, order.load(project / "patches", config.strip))
 
 
 def _against_lock(series: Series, whole: Index) -> list[str]:

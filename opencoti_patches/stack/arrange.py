@@ -96,13 +96,19 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
     )
 
 
+def left_out(series: Series) -> dict[str, lines.Out]:
+    """The disabled patches: those that a comment of the series names, by name."""
+    listed = {e.name for e in series.entries}
+    found = lines.left_out(lines.text_of(series))
+    return {o.line.name: o for o in found if o.line.name not in listed and _inside(series, o.line.name)}
+
+
 def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
     """A disabled patch back in its place; ``usual`` is the project's strip level. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
     ``does-not-apply``."""
     series = desk.series
     text = lines.text_of(series)
-    listed = {e.name for e in series.entries}
-    outs = {o.line.name: o for o in lines.left_out(text) if o.line.name not in listed and _inside(series, o.line.name)}
+    outs = left_out(series)
     if not outs:
         raise UsageError("unknown-patch", "no comment of the series names a patch that is left out", "")
     stand_ins = tuple(entry_of(series.dir, n, b"") for n in outs)

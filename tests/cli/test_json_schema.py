@@ -233,6 +233,8 @@ PARTS = {
     "deps": ["needs", "needed", "neededFile"],
     "annotate": ["ownedLine"],
     "find": ["hit"],
+    "upstreamed": ["upstreamedPatch", "upstreamedHunk"],
+    "compare": ["comparedSeries", "comparedPatch", "patchSpot"],
     "undo": ["undone", "undoLog", "step"],
     "import": ["importedPatch"],
     "list": ["listedPatch"],

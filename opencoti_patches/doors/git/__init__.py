@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from opencoti_patches.doors.git.heading import Head, head, not_committed
     from opencoti_patches.doors.git.program import stamp
     from opencoti_patches.doors.git.publishing import publish
+    from opencoti_patches.doors.git.reading import commit_of, files_at
     from opencoti_patches.doors.git.repository import NewFile, Repository
     from opencoti_patches.doors.git.tracking import Tracked, tracked
     from opencoti_patches.doors.git.worktree import WorkFolder
@@ -32,6 +33,8 @@ _WHERE = {
     "WorkFolder": "worktree",
     "apply_check": "apply",
     "apply_reject": "apply",
+    "commit_of": "reading",
+    "files_at": "reading",
     "head": "heading",
     "line_commit": "blaming",
     "not_committed": "heading",
@@ -52,6 +55,8 @@ __all__ = [
     "WorkFolder",
     "apply_check",
     "apply_reject",
+    "commit_of",
+    "files_at",
     "head",
     "line_commit",
     "lines_between",
