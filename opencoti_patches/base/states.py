@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -112,11 +113,14 @@ def _document(
 
 
 def _put_aside(store: Store, files: Mapping[Path, bytes]) -> tuple[Path, ...]:
+    """The files with their folders below the one that they share: two of them may be called the same."""
+    if not files:
+        return ()
     folder = store.saved / f"undo-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 1_000_000:06d}"
-    saved: list[Path] = []
-    for path, data in files.items():
-        saved.append(folder / path.name)
-        fs.write(saved[-1], data)
+    shared = os.path.commonpath([path.parent for path in files])
+    saved = {folder / path.relative_to(shared): data for path, data in files.items()}
+    for path, data in saved.items():
+        fs.write(path, data)
     return tuple(saved)
 
 

@@ -41,6 +41,8 @@ def select(parsed: Parsed, globs: Sequence[str], hunks: Sequence[str]) -> Select
         path, _, numbers = text.rpartition(":")
         if not path or not re.fullmatch(r"\d+(?:[,-]\d+)*", numbers):
             raise UsageError("bad-selection", f"--hunks {text} is not of the form FILE:1,3", _files(parsed))
+        if not all(_numbers(part) for part in numbers.split(",")):
+            raise UsageError("bad-selection", f"--hunks {text} has a range that ends before it begins", _files(parsed))
         hits = [i for i, f in enumerate(parsed.files) if f.path == path or f.path.endswith(f"/{path}")]
         if len(hits) != 1:
             raise UsageError("bad-selection", f"{len(hits)} files of the patch are called {path}", _files(parsed))

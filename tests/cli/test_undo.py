@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import HEAD, MOVED, Project, diff
+from cli.documents import HEAD, MOVED, OTHER_MOVED, Project, diff
 from cli.stacks import FIVE, NAMES, files_of
 from cli.test_bump import CODE, Carry, carry
 
@@ -99,6 +99,16 @@ def test_what_was_changed_since_is_not_lost(small: Project, forked: Forked) -> N
     done = forked("undo", "--force", "--json").json
     assert files_of(root) == before
     assert [Path(p).read_text() for p in done["saved"]] == ["# mine\n"]
+
+
+def test_files_of_one_name_in_two_folders_are_put_aside_both(small: Project, forked: Forked) -> None:
+    root = small({"one/0001-ten.patch": MOVED, "two/0001-ten.patch": OTHER_MOVED})
+    assert forked("drop", "one/0001-ten.patch", "two/0001-ten.patch").code == 0
+    for folder in ("one", "two"):
+        forked.write(f"patches/{folder}/0001-ten.patch", f"mine in {folder}\n")
+    done = forked("undo", "--force", "--json").json
+    assert sorted(Path(p).read_text() for p in done["saved"]) == ["mine in one\n", "mine in two\n"]
+    assert (root / "patches/one/0001-ten.patch").read_text() == MOVED
 
 
 def test_a_store_elsewhere_is_one_transaction_too(small: Project, forked: Forked) -> None:
