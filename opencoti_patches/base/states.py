@@ -48,8 +48,22 @@ def put(changes: Mapping[Path, bytes | None], store: Store, read: Mapping[Path, 
     for gone in [number - _KEPT, *range(number + 1, top + 1)]:
         if _file(store, gone).exists():
             log[_file(store, gone)] = None
-    log |= {_redo(store, n): None for n in range(number, top + 1) if _redo(store, n).exists()}
+    old = [file(store, n) for file in (_redo, _folders) for n in (number - _KEPT, *range(number, top + 1))]
+    log |= {path: None for path in old if path.exists()}
     fs.replace_all({**real, **log}, store.journal, read)
+
+
+def note_folder(store: Store, folder: Path, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Take down that a folder's edits went into patches with the last step: what it was at, and is. Both are a
+    ``tree.worktree.At`` in JSON's types."""
+    rows = [*folders(store, _at(store)), {"dir": str(folder), "before": before, "after": after}]
+    fs.write(_folders(store, _at(store)), fs.json_bytes(rows))
+
+
+def folders(store: Store, number: int) -> list[dict[str, Any]]:
+    """What ``note_folder`` took down with a step."""
+    found = fs.read_json(_folders(store, number))
+    return found if isinstance(found, list) else []
 
 
 def steps(store: Store) -> list[Step]:
@@ -135,6 +149,10 @@ def _file(store: Store, number: int) -> Path:
 
 def _redo(store: Store, number: int) -> Path:
     return store.own / "states" / f"{number:06d}.redo.json"
+
+
+def _folders(store: Store, number: int) -> Path:
+    return store.own / "states" / f"{number:06d}.folders.json"
 
 
 def _pointer(store: Store) -> Path:

@@ -118,3 +118,38 @@ def test_a_store_elsewhere_is_one_transaction_too(small: Project, forked: Forked
     assert forked("drop", "5", OPENCOTI_STORE=store).code == 0
     assert forked("undo", OPENCOTI_STORE=store).code == 0
     assert files_of(root) == before
+
+
+@pytest.mark.parametrize(
+    ("folder", "command"),
+    [
+        (["edit", "2", "W"], ["refresh", "2", "W"]),
+        (["apply"], ["absorb"]),
+        (["edit", "2", "W"], ["regen", "2", "--from", "W"]),
+        (["edit", "5", "W"], ["new", "more", "--from", "W"]),
+    ],
+    ids=["refresh", "absorb", "regen", "new"],
+)
+def test_what_went_into_a_patch_is_an_edit_again(
+    small: Project, forked: Forked, folder: list[str], command: list[str]
+) -> None:
+    """The only copy of hand work may be what the folder holds: no next command may write over it."""
+    root = small(FIVE)
+    assert forked(*folder).code == 0
+    file = root / ("W" if "W" in folder else "tree") / "f.txt"
+    text = file.read_text().replace("two\n", "number two\n")
+    file.write_text(text)
+    adapt = ["--accept-adapted"] if command[0] == "regen" else []
+    assert forked(*command, *adapt).code == 0
+    after = files_of(root)
+    done = forked("undo", "--json", cwd=None)
+    assert done.json["folders"] == [str(file.parent)]
+    refused = forked("edit", "3", "W") if "W" in folder else forked("apply", "--to", "3")
+    assert refused.code == 1
+    assert "local" in refused.err + refused.out
+    assert file.read_text() == text
+    assert forked(*command, *adapt).code == 0  # they are still there to be taken in
+    assert files_of(root) == after
+    assert forked("undo").code == 0
+    assert forked("redo", "--json", cwd=None).json["folders"] == [str(file.parent)]
+    assert forked(*folder).code == 0  # nothing of it is an edit now
