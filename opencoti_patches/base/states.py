@@ -101,7 +101,8 @@ def _swap(
     """Give files what the document holds. ``back`` gets what would do the contrary."""
     now = {path: _held(path) for path in (_path(store, name) for name in doc["files"])}
     then = {_path(store, name): row for name, row in doc["files"].items()}
-    edited = [path for path, row in then.items() if _sum(now[path]) != row["after"]]
+    # what somebody put back by hand is as it will be
+    edited = [p for p, row in then.items() if _sum(now[p]) != row["after"] and now[p] != _bytes(row["before"])]
     if edited and not force:
         raise Refused(
             "changed-since",

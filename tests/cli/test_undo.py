@@ -153,3 +153,22 @@ def test_what_went_into_a_patch_is_an_edit_again(
     assert forked("undo").code == 0
     assert forked("redo", "--json", cwd=None).json["folders"] == [str(file.parent)]
     assert forked(*folder).code == 0  # nothing of it is an edit now
+
+
+def test_what_was_put_back_by_hand_is_undone_too(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    before = files_of(root)
+    assert forked("drop", "5").code == 0
+    for name, raw in before.items():
+        (root / "patches" / name).write_bytes(raw)
+    assert forked("undo").code == 0
+    assert files_of(root) == before
+
+
+def test_the_number_of_a_disabled_patch_is_its_own_still(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("disable", "5").code == 0
+    assert forked("apply").code == 0
+    (root / "tree/f.txt").write_text((root / "tree/f.txt").read_text() + "at the end\n")
+    assert forked("new", "more", "--json", cwd=None).json["name"] == "0006-more.patch"
+    assert forked("enable", "5").code == 0
