@@ -162,7 +162,8 @@ def _guard_clean(
 ) -> None:
     """Every artefact is as the build left it, and none came since."""
     globs = profile.artefacts
-    there = {str(p.relative_to(outputs)) for g in globs for p in outputs.glob(g) if p.is_file() and not p.is_symlink()}
+    found = manifest.named(outputs, globs)
+    there = {str(p.relative_to(outputs)) for p in found if p.is_file() and not p.is_symlink()}
     said = {a.path for a in artefacts}
     for path in sorted(said ^ there):
         why = "is gone" if path in said else "was not there when it ended"
