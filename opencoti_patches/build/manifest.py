@@ -120,4 +120,13 @@ def rows_of(folder: Path) -> tuple[str, ...]:
 def read(folder: Path) -> dict[str, Any] | None:
     """The manifest of a build folder; None if there is none, or it is damaged."""
     doc = fs.read_json(folder / NAME)
-    return doc if isinstance(doc, dict) and doc.get("schema") == SCHEMA else None
+    return doc if isinstance(doc, dict) and doc.get("schema") == SCHEMA and _whole(doc) else None
+
+
+def _whole(doc: Mapping[str, Any]) -> bool:
+    try:
+        rows = [Artefact(**row) for row in doc["artefacts"]]
+        texts = [doc["digest"], doc["inputs"]["tree"], *(text for row in rows for text in (row.path, row.sha256))]
+    except (KeyError, TypeError):
+        return False
+    return all(isinstance(text, str) for text in texts)

@@ -323,3 +323,13 @@ def test_nothing_is_removed_or_taken_through_a_link_that_leads_out(cli: Cli, git
         assert cli("-C", tmp_path / "p", "build", "made").code == code
         assert (tmp_path / "kept/file").exists()
     assert json.loads((tmp_path / "p/.opencoti/build/made/manifest.json").read_bytes())["artefacts"] == []
+
+
+@pytest.mark.parametrize("damaged", [{}, {"inputs": []}, {"artefacts": [{}]}, {"digest": 1}])
+def test_a_damaged_manifest_is_none(cli: Cli, root: Path, damaged: dict[str, object]) -> None:
+    assert cli("-C", root, "build", "cpu").code == 0
+    file = root / ".opencoti/build/cpu/manifest.json"
+    whole = file.read_bytes()
+    file.write_text(json.dumps({"schema": 1} | ({**json.loads(whole), **damaged} if damaged else {})))
+    assert cli("-C", root, "build", "cpu").code == 0
+    assert file.read_bytes() == whole
