@@ -31,9 +31,15 @@ class Artefact(NamedTuple):
 
 
 def inputs_of(
-    profile: Profile, targets: Sequence[str], base: TreeId, tip: TreeId, series: Series, tools: Mapping[str, str]
+    profile: Profile,
+    targets: Sequence[str],
+    base: TreeId,
+    tip: TreeId,
+    series: Series,
+    tools: Mapping[str, str],
+    variables: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What the result of a build depends on, as the manifest keeps it."""
+    """What the result of a build depends on, as the manifest keeps it. ``variables``: of the user's environment."""
     return {
         "base": base,
         "tree": tip,
@@ -42,6 +48,7 @@ def inputs_of(
         "settings": list(inputs(profile)),
         "targets": list(targets),
         "tools": dict(tools),
+        "variables": dict(variables),
     }
 
 

@@ -23,15 +23,17 @@ from opencoti_patches.build.toolchain import (
     Toolchain,
     child_environment,
     configuration_digest,
+    heeded,
     progress_of,
     toolchain,
 )
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.core.model import Series, TreeId
+from opencoti_patches.core.model import Series, TreeId, printable
 from opencoti_patches.core.profile import Profile
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs, proc
+from opencoti_patches.plan.listing import Listing
 from opencoti_patches.tree.worktree import At, WorkTree
 
 _KEPT = 4000  # lines of output in which an error is looked for
@@ -120,7 +122,8 @@ class _Build:
         job, place = self.job, self.place
         tools = manifest.versions(self.tool.tools(job.profile), self.env)
         targets = job.targets or job.profile.targets
-        what = manifest.inputs_of(job.profile, targets, job.base, job.tip, job.series, tools)
+        what = manifest.inputs_of(job.profile, targets, job.base, job.tip, job.series, tools, heeded(job.profile))
+        self._guard_sources()
         if not job.clean and (made := self._up_to_date(what)) is not None:
             return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made))
         if not job.clean and (untouched := self._untouched(what, targets)) is not None:
@@ -157,6 +160,20 @@ class _Build:
         manifest.write(place.build, what, made, interface.rows_if_known(job.tip, self.store))
         return Built(job.tip, self.outputs, self.log, step="build", steps=self.steps, artefacts=tuple(made))
 
+    def _guard_sources(self) -> None:
+        """What the tree has is no artefact: a failure would remove it. Errors: UsageError ``bad-value``."""
+        if not self.outputs.is_relative_to(self.tree):
+            return
+        listing = Listing(self.store.repo.list_tree(self.job.tip))
+        for path in sorted(manifest.named(self.outputs, self.job.profile.artefacts)):
+            name = str(path.relative_to(self.tree))
+            if listing.get(name):
+                raise UsageError(
+                    "bad-value",
+                    f"build.{self.job.profile.name}.artefacts names {printable(name)}, which is a file of the tree",
+                    "name only what the build makes",
+                )
+
     def _leave_nothing_stale(self, before: Sequence[TreeId], what: dict[str, Any]) -> bool:
         """See to it that no object of other inputs is taken for new; True if none at all may be used."""
         kind = self.job.profile.kind
@@ -180,7 +197,7 @@ class _Build:
         """The file that says what the objects in the outputs' folder are of, and what it holds after this build: profiles
         may share the folder that they build in."""
         name = hashlib.sha256(os.fsencode(self.outputs)).hexdigest()[:12]
-        now = fs.json_bytes([what[key] for key in ("profile", "settings", "tools")])
+        now = fs.json_bytes([what[key] for key in ("profile", "settings", "tools", "variables")])
         return self.place.build.parent / f".last-{name}", now
 
     def _up_to_date(self, what: dict[str, object]) -> list[Artefact] | None:

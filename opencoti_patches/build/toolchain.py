@@ -192,10 +192,20 @@ def child_environment(profile: Profile, place: Place, offline: bool) -> dict[str
     return env | dict(profile.env)
 
 
+HEEDED = ("CC", "CXX", "CUDACXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "CUDAFLAGS", "LDFLAGS")
+"""Variables of the user's environment that compilers and build systems take for an order."""
+
+
+def heeded(profile: Profile) -> dict[str, str]:
+    """Those that are set, and that the profile does not set itself."""
+    own = dict(profile.env)
+    return {name: value for name in HEEDED if name not in own and (value := os.environ.get(name))}
+
+
 def configuration_digest(command: Sequence[str], env: Mapping[str, str]) -> str:
     """A digest of what a build folder was configured with: another one means to configure anew."""
-    heeded = sorted((k, v) for k, v in env.items() if k in ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CUDACXX", "LDFLAGS"))
-    return hashlib.sha256(repr((list(command), heeded)).encode("utf-8", "surrogateescape")).hexdigest()
+    variables = sorted((k, v) for k, v in env.items() if k in HEEDED)
+    return hashlib.sha256(repr((list(command), variables)).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _is_llama(source: Path) -> bool:

@@ -59,8 +59,9 @@ def profiles(table: Mapping[str, Any], source: str, where: str) -> dict[str, Pro
 
 def _profile(name: str, given: Any, source: str, where: str) -> Profile:
     at = f"{where}: build.{name}"
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-        raise UsageError("bad-name", f"{at}: a profile cannot be called so", "use letters, digits, '-', '_' and '.'")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        what = "up to 64 letters, digits, '-', '_' and '.'"
+        raise UsageError("bad-name", f"{where}: build: no profile can be called {name[:64]!r}", f"use {what}")
     if not isinstance(given, dict):
         raise UsageError("bad-value", f"{at} must be a table", f"write [build.{name}]")
     known = _DEFAULTS.get(name, {})
@@ -80,12 +81,24 @@ def _profile(name: str, given: Any, source: str, where: str) -> Profile:
     kind = values.get("kind", "cmake")
     if kind not in get_args(Kind):
         raise UsageError("bad-value", f"{at}.kind is {kind!r}", f"it is one of {', '.join(get_args(Kind))}")
+    for glob in values.get("artefacts", ()):
+        if not glob.strip("/") or any("**" in part and part != "**" for part in glob.split("/")):
+            raise UsageError("bad-value", f"{at}.artefacts: {glob!r} is no glob", "'**' stands alone between slashes")
+    _no_nul(values, at)
     for path in (values["source"], values.get("script", ""), *values.get("artefacts", ())):
         if path.startswith("/") or ".." in path.split("/"):
             raise UsageError("unsafe-path", f"{at}: {path} leads out of the build", "give a path inside it")
     if kind == "script" and not values.get("script"):
         raise UsageError("missing-key", f"{at}: a script needs 'script'", "name the file, in the source folder")
     return Profile(name=name, **values)
+
+
+def _no_nul(values: Mapping[str, Any], at: str) -> None:
+    """No program can be given such a text."""
+    for key, value in values.items():
+        texts = [value] if isinstance(value, str) else list(value) if isinstance(value, tuple) else []
+        if any("\0" in word for text in texts for word in ([text] if isinstance(text, str) else text)):
+            raise UsageError("bad-value", f"{at}.{key} has a NUL in it", "take it out")
 
 
 def _texts(value: Any) -> bool:
@@ -95,6 +108,8 @@ def _texts(value: Any) -> bool:
 def _env(given: Any, at: str) -> tuple[tuple[str, str], ...]:
     if not isinstance(given, dict) or not all(isinstance(v, str) for v in given.values()):
         raise UsageError("bad-value", f"{at}.env must be a table of strings", 'write env = { CC = "gcc" }')
+    if any(not k or "=" in k or "\0" in k for k in given):
+        raise UsageError("bad-value", f"{at}.env: the name of a variable has no '='", 'write env = { CC = "gcc" }')
     return tuple(sorted(given.items()))
 
 

@@ -190,7 +190,8 @@ class _Writer:
 
     def _pin(self, c: Component, payload: File, whole: Index) -> tuple[File, pin.Pin]:
         info = notes.build_info(c, whole, payload.name, payload.sha256)
-        engine = c.name != "engine" and any(other.name == "engine" for other in self.job.components)
+        engine = next((o for o in self.job.components if o.name == "engine" and o is not c), None)
+        together = engine is not None and c.name not in whole.unsmoked and c.smoke.host == engine.whole
         made = pin.Pin(
             component=c.name,
             version=self.version,
@@ -199,7 +200,7 @@ class _Writer:
             abi=((ABI, c.abi),) if c.abi else (),
             abi_source=("tree", whole.tip) if c.abi else (),
             engine_min=self.version if engine else "",
-            gated_with=self.version if engine and c.name not in whole.unsmoked else "",
+            gated_with=self.version if together else "",
             sass=c.architectures("sass"),
             requires=((c.platform, "glibc", c.glibc),) if c.glibc else (),
             features=tuple((f"ptx-{a}", c.platform) for a in c.architectures("ptx")),

@@ -183,12 +183,20 @@ def read_small(packed: Path, most: int, scratch: Path, top: str = "") -> Iterato
 
 def _entries(tar: Path, top: str) -> Iterator[Entry]:
     try:
+        seen = set()
         with tarfile.open(tar, "r:", encoding="utf-8", errors="surrogateescape") as t:
             for info in t:
                 first, _, path = info.name.partition("/")
                 top = top or first
                 if not first or first != top or not path:
                     raise ValueError(f"{printable(info.name)[:80]} does not lie in {printable(top)[:80]}")
+                if any(part in ("", ".", "..") for part in path.split("/")):
+                    raise ValueError(f"{printable(info.name)[:80]} is no name of a file in a folder")
+                if path in seen:
+                    raise ValueError(f"{printable(info.name)[:80]} is in it twice")
+                seen.add(path)
+                if not info.issym() and info.mode not in _MODES.values():
+                    raise ValueError(f"{printable(info.name)[:80]} has the mode {info.mode:o}")
                 if info.issym():
                     yield Entry(path, "120000", info.linkname.encode("utf-8", "surrogateescape"))
                 elif info.isreg() and not info.issparse():

@@ -67,13 +67,13 @@ def refused(launch: Launch, why: Failure, lines: Sequence[str]) -> Smoked:
 def record(
     build: Standing, server: Artefact, args: Sequence[str], model: str, smoked: Smoked, library: Library | None = None
 ) -> Path:
-    """Put how it went beside the manifest: which build (the manifest's digest, the server's sha256), which model
+    """Put how it went beside the manifest: which build (the sha256 of its manifest, and of the server), which model
     (``model`` is its sha256), which answers; beside the manifest of the ``library`` too. Nothing in it says when or
     where."""
     doc = {
         "schema": SCHEMA,
         "ok": smoked.failure is None,
-        "manifest": build.digest,
+        "manifest": build.manifest,
         "server": {"path": server.path, "sha256": server.sha256},
         "with": library and {"path": library.artefact.path, "sha256": library.artefact.sha256},
         "args": list(args),
@@ -83,6 +83,6 @@ def record(
     }
     fs.write(build.folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
     if library:
-        doc |= {"manifest": library.build.digest, "host": build.digest}
+        doc |= {"manifest": library.build.manifest, "host": build.manifest}
         fs.write(library.build.folder / NAME, json.dumps(doc, indent=1).encode() + b"\n")
     return build.folder / NAME

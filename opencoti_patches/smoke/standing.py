@@ -21,12 +21,12 @@ _SERVERS = ("llama-server", "llamafile", "server")  # the likeliest first
 
 
 class Standing(NamedTuple):
-    """``folder`` has the manifest, ``outputs`` the artefacts; ``digest`` is the manifest's, ``abi`` that of ggml's
-    interface, empty if it is not known."""
+    """``folder`` has the manifest, ``outputs`` the artefacts; ``manifest`` is the sha256 of the manifest's file, and so of
+    all that went in and came out; ``abi`` is the digest of ggml's interface, empty if it is not known."""
 
     folder: Path
     outputs: Path
-    digest: str
+    manifest: str
     artefacts: tuple[Artefact, ...]
     abi: str = ""
 
@@ -44,7 +44,8 @@ def standing(config: Config, profile: Profile, tip: TreeId, store: Store) -> Sta
     made = manifest.collect(outputs, profile.artefacts)
     if [a._asdict() for a in made] != known["artefacts"]:
         raise Refused("not-built", f"the artefacts of {profile.name} are not as its manifest says", build)
-    return Standing(place.build, outputs, known["digest"], tuple(made), known.get("abi") or "")
+    whole = sha256_of(place.build / manifest.NAME)
+    return Standing(place.build, outputs, whole, tuple(made), known.get("abi") or "")
 
 
 def brought(folder: Path) -> Standing:
@@ -60,7 +61,7 @@ def brought(folder: Path) -> Standing:
         path = folder / a.path
         if not path.is_file() or sha256_of(path) != a.sha256:
             raise Refused("not-built", f"{path} is not as the manifest beside it says", "copy it again")
-    return Standing(folder, folder, known["digest"], found, known.get("abi") or "")
+    return Standing(folder, folder, sha256_of(folder / manifest.NAME), found, known.get("abi") or "")
 
 
 def server_of(artefacts: Sequence[Artefact], wanted: str) -> Artefact:

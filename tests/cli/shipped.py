@@ -90,7 +90,10 @@ def state(root: Path, profile: str, *, rows: tuple[str, ...] = ROWS, smoke: bool
     (folder / "abi.txt").write_text("".join(f"{r}\n" for r in rows))
     (folder / "smoke.json").unlink(missing_ok=True)
     if smoke is not None:
-        ran = {"schema": 1, "manifest": doc["digest"], "ok": smoke, "model": {"sha256": "a" * 64}, "answers": ["Paris"]}
+        whole = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
+        host = hashlib.sha256((folder_of(root, "cpu") / "manifest.json").read_bytes()).hexdigest()
+        ran = {"schema": 1, "manifest": whole, "ok": smoke, "model": "a" * 64, "prompts": [{"answer": "Paris"}]}
+        ran |= {"host": host} if profile == "cuda" else {}
         ran |= more
         (folder / "smoke.json").write_text(json.dumps(ran))
 

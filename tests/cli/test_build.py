@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from e2e.trees import CONFIG, Files, plain_git, text, write_project
@@ -68,9 +68,9 @@ def edited(root: Path, name: str, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def manifest(root: Path, profile: str) -> dict[str, object]:
+def manifest(root: Path, profile: str) -> dict[str, Any]:
     """What the build says of itself."""
-    found: dict[str, object] = json.loads((root / ".opencoti/build" / profile / "manifest.json").read_text())
+    found: dict[str, Any] = json.loads((root / ".opencoti/build" / profile / "manifest.json").read_text())
     return found
 
 
@@ -333,3 +333,44 @@ def test_a_damaged_manifest_is_none(cli: Cli, root: Path, damaged: dict[str, obj
     file.write_text(json.dumps({"schema": 1} | ({**json.loads(whole), **damaged} if damaged else {})))
     assert cli("-C", root, "build", "cpu").code == 0
     assert file.read_bytes() == whole
+
+
+def test_the_users_variables_are_an_input(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for profile in ("cpu", "made"):
+        assert cli("-C", root, "build", profile).code == 0
+        first = manifest(root, profile)
+        monkeypatch.setenv("CFLAGS", "-O3 -DMORE")
+        assert not cli("-C", root, "build", profile, "--json").json["up_to_date"]
+        second = manifest(root, profile)
+        assert second["digest"] != first["digest"]
+        assert second["inputs"] == {**first["inputs"], "variables": {"CFLAGS": "-O3 -DMORE"}}
+        monkeypatch.delenv("CFLAGS")
+
+
+@pytest.mark.parametrize("glob", ["*", "src/*.c", "**/*"])
+def test_no_file_of_the_tree_is_an_artefact(cli: Cli, root: Path, glob: str) -> None:
+    toml = root / "opencoti.toml"
+    toml.write_text(toml.read_text().replace('["toy"]', f'["{glob}"]'))
+    edited(root, "0001-step.patch", "+ 0;", "+ zero;")  # it would fail, and what it made go
+    ran = cli("-C", root, "build", "made", "--json")
+    assert (ran.code, ran.json["error"]["code"]) == (2, "bad-value")
+    assert "is a file of the tree" in ran.json["error"]["message"]
+    assert (root / "tree/Makefile").exists()
+    assert (root / "tree/src/main.c").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'artefacts = [""]',
+        'artefacts = ["a**b"]',
+        'options = ["a\\u0000b"]',
+        'env = { "A=B" = "x" }',
+        'env = { A = "\\u0000" }',
+    ],
+)
+def test_what_no_program_can_be_given_is_refused(cli: Cli, root: Path, line: str) -> None:
+    toml = root / "opencoti.toml"
+    toml.write_text(toml.read_text() + f"[build.odd]\n{line}\n")
+    ran = cli("-C", root, "build", "odd", "--json")
+    assert (ran.code, ran.json["error"]["code"]) == (2, "bad-value")

@@ -59,4 +59,5 @@ def test_without_a_repository_commit_and_date_are_said(cli: Cli, root: Path, mon
     shutil.rmtree(root / ".git")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     made = cli("-C", root, "package", "--out", "out", "--rev", "c" * 40, "--repo", "other/place", "--json").json
+    assert made.get("error") is None
     assert (made["rev"], made["version"], made["repo"]) == ("c" * 40, "1700000000000", "other/place")

@@ -175,7 +175,7 @@ REFUSALS = {
     "too large": (too_large, "asset-too-large", "fewer architectures"),
     "not smoked": (lambda r: state(r, "cuda", smoke=None), "not-smoked", "--unsmoked"),
     "smoke of other bytes": (
-        lambda r: state(r, "cpu", server={"path": "x", "sha256": "0" * 64}),
+        lambda r: state(r, "cpu", manifest="0" * 64),
         "not-smoked",
         "opencoti-patches smoke cpu",
     ),
