@@ -93,3 +93,9 @@ release: setup
 .PHONY: man
 man: setup
 	$(BIN)/python docs/man.py man/opencoti-patches.1
+
+# The docs as a site in build/site, every link and anchor checked. Once the tools are there, without the network.
+.PHONY: docs
+docs: setup
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/mkdocs build --strict --quiet

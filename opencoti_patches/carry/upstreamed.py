@@ -7,7 +7,7 @@ contents that the patch was made on, where the store has them, else by what the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -16,14 +16,14 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry import by_blob, over, threeway
 from opencoti_patches.carry.align import Alignment, Region, squeezed
 from opencoti_patches.carry.model import HunkHow, Row
-from opencoti_patches.core.model import Entry, FilePatch, Hunk, PatchName, Series, TreeId, printable
+from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import runs_of
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.nearest import nearest
 from opencoti_patches.plan.places import occurrences
-from opencoti_patches.plan.replay import lines_of
+from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.parse import Parsed, parse
 
@@ -53,9 +53,58 @@ class Has(NamedTuple):
     why: str = ""
 
 
-def carried(rows: Sequence[Row]) -> tuple[Has, ...]:
-    """Against another base: what the rows of a bump say."""
-    return tuple(_row(r) for r in rows)
+def carried(rows: Sequence[Row], series: Series, base: TreeId, store: Store) -> tuple[Has, ...]:
+    """Against another base: what the rows of a bump to it say."""
+    listing = Listing.of(base, store.listings)
+    found, owed = [], set[bytes]()
+    for row, entry in zip(rows, series.entries, strict=True):
+        parsed = parse(entry.raw, entry.strip, entry.reverse)
+        has = _row(row)
+        if has.share != "all" and row.status in ("adapted", "conflict") and row.hunks:
+            has = _closer(has, parsed, lambda path: _lines(listing.get(path), store), owed)
+        if has.share != "all":
+            owed |= _adds(parsed)
+        found.append(has)
+    return tuple(found)
+
+
+def _closer(has: Has, parsed: Parsed, lines_at: Callable[[str], Lines], owed: set[bytes]) -> Has:
+    """Hunks that stand there as a whole, although the three-way step could not tell it of each change: one that has
+    but a blank line between itself and the next is told by both together."""
+    there = {(t.file, t.hunk): t for t in has.there}
+    for f in parsed.files:
+        for h in f.hunks if f.operation == "modify" else ():
+            key, known = (printable(f.path), h.number), there.get((printable(f.path), h.number))
+            if (known and known.whole) or owed.intersection(h.removed):
+                continue
+            lines = lines_at(f.new or "")
+            if (at := _stands(lines, h)) is not None and not occurrences(lines, h.old):
+                there[key] = There(*key, at + 1, True, "upstream has it already")
+    hunks = {(printable(f.path), h.number) for f in parsed.files for h in f.hunks}
+    whole = {key for key, t in there.items() if t.whole}
+    plain = all(f.operation == "modify" and f.hunks and f.new_mode == f.old_mode for f in parsed.files)
+    share: Share = "all" if plain and hunks == whole else "some" if there else "none"
+    return has._replace(share=share, there=tuple(there.values()))
+
+
+def _stands(lines: Sequence[bytes], hunk: Hunk) -> int | None:
+    """Where the result of a hunk stands to the letter, from 0: its first change."""
+    exact = occurrences(lines, hunk.new) if len(hunk.new) > 1 else []
+    if not exact:
+        return None
+    first = next((i for i, x in enumerate(hunk.lines) if x[:1] != b" "), 0)
+    return min(exact, key=lambda i: abs(i - (hunk.new_start - 1))) + first
+
+
+def _adds(parsed: Parsed) -> set[bytes]:
+    return {x for f in parsed.files for h in f.hunks for x in h.added}
+
+
+def _lines(held: IndexEntry | None, store: Store) -> Lines:
+    """A file's lines; none of what is no file."""
+    if held is None or held[0] in ("120000", "160000"):
+        return []
+    return lines_of(store.repo.blobs([held[1]])[held[1]])
 
 
 def _row(r: Row) -> Has:
@@ -110,10 +159,13 @@ class _Walk:
         if parsed.defects or not parsed.files:
             return Has(entry.name, "unknown", why="the patch file is damaged; see 'opencoti-patches check'")
         hows, whole = self._three_way(entry, parsed) or self._by_content(parsed)
-        if not whole:
-            self.owed |= {x for f in parsed.files for h in f.hunks for x in h.added}
         there = _grouped(hows)
-        return Has(entry.name, "all" if whole else "some" if there else "none", there)
+        has = Has(entry.name, "all" if whole else "some" if there else "none", there)
+        if not whole:
+            has = _closer(has, parsed, lambda path: _lines(self.scratch.state().get(path), self.store), self.owed)
+        if has.share != "all":
+            self.owed |= _adds(parsed)
+        return has
 
     def _three_way(self, entry: Entry, parsed: Parsed) -> tuple[Sequence[HunkHow], bool] | None:
         """With the contents that its index lines name; None without them."""
@@ -137,9 +189,9 @@ class _Walk:
         if f.operation == "delete":
             yield HunkHow(path, 0, "it is deleted already", done=old is None)
             return
-        content = b"" if new is None or new[0] in ("120000", "160000") else self.store.repo.blobs([new[1]])[new[1]]
+        lines = _lines(new, self.store)
         if f.operation == "create":
-            done = new is not None and not f.binary and content == b"".join(x for h in f.hunks for x in h.added)
+            done = new is not None and not f.binary and lines == [x for h in f.hunks for x in h.added]
             yield HunkHow(path, 0, "it is there already", done=done)
             return
         if f.binary:
@@ -150,7 +202,6 @@ class _Walk:
             yield HunkHow(path, 0, f"the {f.operation} is done already", done=done)
         if f.new_mode and f.old_mode != f.new_mode:
             yield HunkHow(path, 0, "it has the mode already", done=new is not None and new[0] == f.new_mode)
-        lines = lines_of(content)
         for hunk in f.hunks:
             for change in threeway.changes_of(f._replace(hunks=(hunk._replace(old_start=1),))):
                 at = self._at(lines, hunk, change)

@@ -72,4 +72,4 @@ def _in_target(run: Run, project: Project, rev: str, source: int | None) -> Foun
     if target.base == project.base:
         return _in_base(run, project)
     done = bump(project.series, project.base, target.base, store, project=config.name, progress=run.progress())
-    return target.base, called(config.sources[number], rev), carried(done.rows)
+    return target.base, called(config.sources[number], rev), carried(done.rows, project.series, target.base, store)

@@ -143,6 +143,34 @@ def test_a_likely_place_is_not_enough(ask: Ask, small: Project) -> None:
         assert shares(ask("upstreamed", "--json", code=0)) == {"0001": "none"}, text
 
 
+def test_changes_with_but_a_blank_line_between_them(ask: Ask, forked: Forked, upstream: Any) -> None:
+    """Where blank lines shift against each other, a diff may pair the wrong ones: the hunk as a whole tells."""
+
+    def group(names: str, flags: str, deep: str = "") -> str:
+        return "".join(f'    {deep}layer.{n} = create("{n}", {{n_embd, n_ff}}, {flags});\n' for n in names.split())
+
+    ends = ("before\n\n", f"}}\n{''.join(LINES)}")
+    parts = [group(n, "0") for n in ("qkv out", "freqs", "post qnorm knorm", "gate down up ffnorm")]
+    now = [group(n, "flags") for n in ("qkv out", "post qnorm knorm", "gate down up ffnorm")]
+    freqs, last = group("freqs", "flags", "    "), group("proj enorm hnorm shared", "flags", "    ")
+    old = "\n".join(parts).join(ends)
+    new = "\n".join([now[0], f"    if (!x) {{\n{freqs}    }}\n", *now[1:], f"    if (x) {{\n{last}    }}\n"]).join(ends)
+    gone, come = (text.split("\n\n")[1:] for text in (old, new))  # git pairs the first blank line with the second one
+    pairs = [(gone[0], f"{come[0]}\n\n{come[1]}"), (gone[1], come[2]), (gone[2], come[3])]
+    body = [(gone[3].partition("\n}\n")[0], come[4].partition("\n}\n")[0])]
+    rows = "\n \n".join("\n".join(f"{sign}{x}" for sign, side in zip("-+", pair, strict=True) for x in side.split("\n"))
+                       for pair in [*pairs, *body])  # fmt: skip
+    hunk = f" before\n \n{rows}\n }}\n {LINES[0]} {LINES[1]}"
+    counts = [sum(x[:1] in kinds for x in hunk.splitlines()) for kinds in (" -", " +")]
+    patch = f"{HEAD}--- a/f.txt\n+++ b/f.txt\n@@ -1,{counts[0]} +1,{counts[1]} @@\n{hunk}"
+    root = upstream({"f.txt": old}, {"f.txt": f"one more\n{new}"}, {"0001-x.patch": patch})
+    assert forked("check", cwd=None).code == 0
+    assert shares(ask("upstreamed", "--rev", "new", "--json", code=0)) == {"0001": "all"}
+    config = root / "opencoti.toml"
+    config.write_text(config.read_text().replace('"old"', '"new"'))
+    assert shares(ask("upstreamed", "--json", code=0)) == {"0001": "all"}
+
+
 def test_what_is_shown(small: Project, forked: Forked) -> None:
     root = small({**PATCHES, "0006-bad.patch": HEAD + "--- a/f.txt\n+++ b/f.txt\n@@ -1,2 +1,3 @@\n one\n"})
     (root / "base/f.txt").write_text("".join(ADDED))
