@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: setup check strict test slow lint format bench clean
+.PHONY: setup check strict test slow lint format bench page page-test clean
 
 $(BIN)/opencoti-patches: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +42,14 @@ bench: setup
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/carry.py
 
+# The series as one page (docs/report.md), and its test in a Chromium of the machine's own.
+page: setup
+	$(BIN)/opencoti-patches report --html build/page.html
+
+page-test: setup
+	$(BIN)/python -m pip install --quiet --group browser
+	$(BIN)/python -m pytest tests/cli/test_report_page.py tests/e2e/test_page_browser.py
+
 clean:
 	rm -rf $(VENV) .opencoti tree
 
@@ -76,6 +84,7 @@ CHANNEL ?= dev
 release: setup
 	$(BIN)/opencoti-patches check --locked
 	$(BIN)/opencoti-patches build cpu
+	$(BIN)/opencoti-patches smoke cpu --model "$$($(BIN)/python tests/m2/trained.py --dir build/m2/model)"
 	$(BIN)/opencoti-patches package --component engine --channel $(CHANNEL) --out $(OUT) \
 	    $(if $(REPO),--repo $(REPO)) $(if $(SINCE),--since $(SINCE)) $(RELEASE_FLAGS)
 	$(BIN)/opencoti-patches verify $(OUT)

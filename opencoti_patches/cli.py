@@ -55,6 +55,7 @@ COMMANDS = {
     "export": "Write the series for quilt, git am or as an mbox.",
     "list": "List the series.",
     "show": "Show one patch and what it does.",
+    "report": "The series as a page, for a pull request, as data.",
     "status": "Base, lock, drift and tree on one screen.",
     "lock": "Record what was verified in series.lock.",
     "lint": "Check the patch files themselves.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,8 +48,22 @@ def put(changes: Mapping[Path, bytes | None], store: Store, read: Mapping[Path, 
     for gone in [number - _KEPT, *range(number + 1, top + 1)]:
         if _file(store, gone).exists():
             log[_file(store, gone)] = None
-    log |= {_redo(store, n): None for n in range(number, top + 1) if _redo(store, n).exists()}
+    old = [file(store, n) for file in (_redo, _folders) for n in (number - _KEPT, *range(number, top + 1))]
+    log |= {path: None for path in old if path.exists()}
     fs.replace_all({**real, **log}, store.journal, read)
+
+
+def note_folder(store: Store, folder: Path, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Take down that a folder's edits went into patches with the last step: what it was at, and is. Both are a
+    ``tree.worktree.At`` in JSON's types."""
+    rows = [*folders(store, _at(store)), {"dir": str(folder), "before": before, "after": after}]
+    fs.write(_folders(store, _at(store)), fs.json_bytes(rows))
+
+
+def folders(store: Store, number: int) -> list[dict[str, Any]]:
+    """What ``note_folder`` took down with a step."""
+    found = fs.read_json(_folders(store, number))
+    return found if isinstance(found, list) else []
 
 
 def steps(store: Store) -> list[Step]:
@@ -86,7 +101,8 @@ def _swap(
     """Give files what the document holds. ``back`` gets what would do the contrary."""
     now = {path: _held(path) for path in (_path(store, name) for name in doc["files"])}
     then = {_path(store, name): row for name, row in doc["files"].items()}
-    edited = [path for path, row in then.items() if _sum(now[path]) != row["after"]]
+    # what somebody put back by hand is as it will be
+    edited = [p for p, row in then.items() if _sum(now[p]) != row["after"] and now[p] != _bytes(row["before"])]
     if edited and not force:
         raise Refused(
             "changed-since",
@@ -112,11 +128,14 @@ def _document(
 
 
 def _put_aside(store: Store, files: Mapping[Path, bytes]) -> tuple[Path, ...]:
+    """The files with their folders below the one that they share: two of them may be called the same."""
+    if not files:
+        return ()
     folder = store.saved / f"undo-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 1_000_000:06d}"
-    saved: list[Path] = []
-    for path, data in files.items():
-        saved.append(folder / path.name)
-        fs.write(saved[-1], data)
+    shared = os.path.commonpath([path.parent for path in files])
+    saved = {folder / path.relative_to(shared): data for path, data in files.items()}
+    for path, data in saved.items():
+        fs.write(path, data)
     return tuple(saved)
 
 
@@ -131,6 +150,10 @@ def _file(store: Store, number: int) -> Path:
 
 def _redo(store: Store, number: int) -> Path:
     return store.own / "states" / f"{number:06d}.redo.json"
+
+
+def _folders(store: Store, number: int) -> Path:
+    return store.own / "states" / f"{number:06d}.folders.json"
 
 
 def _pointer(store: Store) -> Path:

@@ -67,9 +67,16 @@ def versions(tools: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def named(folder: Path, globs: Sequence[str]) -> set[Path]:
+    """What the globs name; nothing that a linked folder leads out to: that is no result of a build."""
+    top = folder.resolve()
+    found = {p for pattern in globs for p in folder.glob(pattern)}
+    return {p for p in found if p.parent.resolve().is_relative_to(top)}
+
+
 def collect(folder: Path, globs: Sequence[str]) -> list[Artefact]:
     """The files that the globs name, each once, sorted; links are left out, for what they point to is one too."""
-    found = {p for pattern in globs for p in folder.glob(pattern) if p.is_file() and not p.is_symlink()}
+    found = [p for p in named(folder, globs) if p.is_file() and not p.is_symlink()]
     return [Artefact(str(p.relative_to(folder)), p.stat().st_size, sha256_of(p), kind_of(p)) for p in sorted(found)]
 
 
@@ -82,10 +89,9 @@ def kind_of(path: Path) -> str:
 
 def remove(folder: Path, globs: Sequence[str]) -> None:
     """Remove what the globs name: after a failure nothing may look as if it were the result."""
-    for pattern in globs:
-        for path in folder.glob(pattern):
-            if path.is_file() or path.is_symlink():
-                path.unlink(missing_ok=True)
+    for path in named(folder, globs):
+        if path.is_file() or path.is_symlink():
+            path.unlink(missing_ok=True)
 
 
 def write(
@@ -114,4 +120,13 @@ def rows_of(folder: Path) -> tuple[str, ...]:
 def read(folder: Path) -> dict[str, Any] | None:
     """The manifest of a build folder; None if there is none, or it is damaged."""
     doc = fs.read_json(folder / NAME)
-    return doc if isinstance(doc, dict) and doc.get("schema") == SCHEMA else None
+    return doc if isinstance(doc, dict) and doc.get("schema") == SCHEMA and _whole(doc) else None
+
+
+def _whole(doc: Mapping[str, Any]) -> bool:
+    try:
+        rows = [Artefact(**row) for row in doc["artefacts"]]
+        texts = [doc["digest"], doc["inputs"]["tree"], *(text for row in rows for text in (row.path, row.sha256))]
+    except (KeyError, TypeError):
+        return False
+    return all(isinstance(text, str) for text in texts)

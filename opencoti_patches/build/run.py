@@ -127,9 +127,12 @@ class _Build:
             return untouched
         with fs.disk_errors("write the build folder"):
             (place.build / manifest.NAME).unlink(missing_ok=True)
-            if job.clean and job.profile.kind in ("cmake", "script"):
+            other = job.profile.kind == "cmake" and not _holds(*self._made_with(what))
+            if other or (job.clean and job.profile.kind in ("cmake", "script")):
                 shutil.rmtree(place.build, ignore_errors=True)
             place.build.mkdir(parents=True, exist_ok=True)
+            if other:
+                fs.write(*self._made_with(what))
             self.log.unlink(missing_ok=True)
         trees = stale.Trees(place.build)
         before = trees.begin(job.tip)
@@ -166,6 +169,12 @@ class _Build:
         stale.refresh(self.tree, paths, anew=anew)
         fs.write(last, now)
         return anew
+
+    def _made_with(self, what: dict[str, Any]) -> tuple[Path, bytes]:
+        """The file of CMake's folder that says which compilers and variables its objects are of, and what it holds for
+        this build. CMake keeps the compiler that it found first, and ninja does not ask for its version."""
+        profile = self.job.profile
+        return self.place.build / "made-with", fs.json_bytes([profile.generator, list(profile.env), what["tools"]])
 
     def _last(self, what: dict[str, Any]) -> tuple[Path, bytes]:
         """The file that says what the objects in the outputs' folder are of, and what it holds after this build: profiles
@@ -215,6 +224,10 @@ class _Build:
             return "clean"
         command = self.tool.configure(job.profile, place, job.version)
         if command and (self.restructured or not self._configured(command)):
+            if not self._configured(command):  # the cache keeps every option that it was told once
+                with fs.disk_errors("write the build folder"):
+                    (place.build / "CMakeCache.txt").unlink(missing_ok=True)
+                    shutil.rmtree(place.build / "CMakeFiles", ignore_errors=True)
             if self._run("configure", command):
                 return "configure"
             fs.write(place.build / "configured", configuration_digest(command, self.env).encode())

@@ -17,7 +17,7 @@ from opencoti_patches.core.progress import Progress
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series import lock
 from opencoti_patches.series.numbering import Numbers, folder_of, slug
-from opencoti_patches.series.order import LOCK_FILE, SUFFIXES, entry_of, number_of
+from opencoti_patches.series.order import LOCK_FILE, SUFFIXES, beside, entry_of, number_of
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position, stale_claims
 from opencoti_patches.tree import trees
 
@@ -63,7 +63,8 @@ def make(
     if snapshot.now == before:
         where = f"the tree after {previous}" if previous else "the bare base"
         raise Refused("no-change", f"the folder is {where}: there is nothing in it for a patch", "edit it first")
-    numbers = Numbers([e.name for e in series.entries], at, folder=folder_of(previous or ""), renumber=renumber)
+    names = [e.name for e in series.entries]
+    numbers = Numbers(names, at, folder=folder_of(previous or ""), renumber=renumber, beside=beside(series))
     name = _named(wanted, folder_of(previous or ""), numbers)
     raw = header + forward(store.repo, before, snapshot.now)
     entry = entry_of(series.dir, name, raw)

@@ -126,9 +126,15 @@ def edited(file: Path, target: Target) -> bytes:
 
     doc: Any = tomlkit.parse(file.read_text("utf-8"))
     table = doc["base"]["source"][target.source]
+    known = next((v for k, v in target.changes.items() if v and k in table), "")
+    added = {k: v for k, v in target.changes.items() if v and k not in table and known}
     for key, value in target.changes.items():
-        if value or key in table:
-            table[key] = value
-        if not value:
+        if key in table and not value:
             del table[key]
-    return tomlkit.dumps(doc).encode()
+        elif value and key not in added:
+            table[key] = value
+    text = tomlkit.dumps(doc).rstrip("\n") + "\n"
+    at = text.index("\n", text.index(known)) + 1 if added else 0
+    # beside what changes with them: at the end of the table they might stand below comments
+    new = "".join(f"{key} = {tomlkit.item(value).as_string()}\n" for key, value in added.items())
+    return f"{text[:at]}{new}{text[at:]}".encode()

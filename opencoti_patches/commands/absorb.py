@@ -32,7 +32,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, dry_run: bool) -> 
     from opencoti_patches.report.stacked import absorbed, edit_row
     from opencoti_patches.stack.absorb import absorb
     from opencoti_patches.stack.desk import desk
-    from opencoti_patches.tree.settled import settle
+    from opencoti_patches.tree.settled import adopt
     from opencoti_patches.tree.worktree import At
 
     project = open_project(run)
@@ -54,5 +54,5 @@ def command(ctx: click.Context, run: Run, folder: str | None, dry_run: bool) -> 
             )
             if settled and not dry_run:  # what was left is an edit of the folder still
                 last = done.change.entries[-1].name
-                settle(work, At(tree=done.tip, patch=last, commits=bool(at and at.commits)))
+                adopt(work, At(tree=done.tip, patch=last, commits=bool(at and at.commits)))
     run.answer(report, ctx)

@@ -116,7 +116,7 @@ def open_project(run: Run, before: Callable[[Config, Store], None] | None = None
     if base is None:
         from opencoti_patches.base.bootstrap import ensure_base
 
-        with store.writing("bootstrap", config.patches):
+        with store.writing(click.get_current_context().info_name or "bootstrap", config.patches):
             if before:
                 before(config, store)
             base = ensure_base(config, store, progress=run.progress())

@@ -52,7 +52,7 @@ def command(
     from opencoti_patches.carry import from_folder, new
     from opencoti_patches.report.made import report
     from opencoti_patches.series.heading import heading
-    from opencoti_patches.tree.settled import settle
+    from opencoti_patches.tree.settled import adopt
     from opencoti_patches.tree.worktree import At, WorkTree
 
     header = heading(slug.removesuffix(".patch").lstrip("0123456789").lstrip("-_."), message, author)
@@ -85,7 +85,7 @@ def command(
             at_patch=was.patch if was else "",
         )
         new.put(made, store)
-        settle(work, At(tree=snapshot.now, patch=made.entry.name, commits=was is not None and was.commits))
+        adopt(work, At(tree=snapshot.now, patch=made.entry.name, commits=was is not None and was.commits))
     run.answer(
         report(made, folder=within(config, config.patches), new_files=snapshot.new_files),
         ctx,

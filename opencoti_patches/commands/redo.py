@@ -16,9 +16,11 @@ def command(ctx: click.Context, run: Run, force: bool) -> None:
     from opencoti_patches.base import states
     from opencoti_patches.base.store import Store
     from opencoti_patches.report.stacked import undone
+    from opencoti_patches.tree.settled import follow
 
     config = run.config()
     store = Store.of(config.root)
     with store.writing("redo", config.patches):
         step, saved = states.redo(store, force=force)
-    run.answer(undone("redo", step, list(map(str, saved))), ctx)
+        folders = follow(store, step)
+    run.answer(undone("redo", step, list(map(str, saved)), list(map(str, folders))), ctx)

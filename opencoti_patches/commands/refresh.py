@@ -48,7 +48,7 @@ def command(
     from opencoti_patches.report.advice import short
     from opencoti_patches.stack.desk import desk
     from opencoti_patches.stack.refresh import refresh
-    from opencoti_patches.tree.settled import settle
+    from opencoti_patches.tree.settled import adopt
     from opencoti_patches.tree.worktree import At
 
     if patch and not folder and (run.directory / patch).is_dir():
@@ -86,5 +86,5 @@ def command(
                 head=wrapped(f"new files taken in: {', '.join(new)}", 0) if new else (),
             )
             if settled and not dry_run:  # the folder's edits are the patch's now
-                settle(work, At(tree=snapshot.now, patch=done.at, commits=bool(at and at.commits)))
+                adopt(work, At(tree=snapshot.now, patch=done.at, commits=bool(at and at.commits)))
     run.answer(report, ctx)

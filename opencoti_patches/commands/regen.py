@@ -60,7 +60,7 @@ def command(
     from opencoti_patches.carry.regen import regen
     from opencoti_patches.carry.write import put_in_place
     from opencoti_patches.report.carried import report
-    from opencoti_patches.tree.settled import settle
+    from opencoti_patches.tree.settled import adopt
     from opencoti_patches.tree.worktree import At, WorkTree
 
     project = open_project(run)
@@ -95,7 +95,7 @@ def command(
                 rows, project.series, project.base, store, into=elsewhere, dry_run=dry_run, progress=progress
             )
         if snapshot and not dry_run and not into:  # the folder's edits are the patch's now
-            settle(WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0]))
+            adopt(WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0]))
     hurt = {r.name for r in rows if folder and r.status == "conflict" and not r.reason.endswith(from_folder.AS_BEFORE)}
     shown = [r for r in rows if not wanted or r.name in wanted or r.name in hurt]
     run.answer(

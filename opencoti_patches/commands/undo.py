@@ -29,6 +29,7 @@ def command(ctx: click.Context, run: Run, listed: bool, force: bool) -> None:
     from opencoti_patches.base import states
     from opencoti_patches.base.store import Store
     from opencoti_patches.report.stacked import log, undone
+    from opencoti_patches.tree.settled import follow
 
     config = run.config()
     store = Store.of(config.root)
@@ -36,4 +37,5 @@ def command(ctx: click.Context, run: Run, listed: bool, force: bool) -> None:
         run.answer(log(states.steps(store)), ctx)
     with store.writing("undo", config.patches):
         step, saved = states.undo(store, force=force)
-    run.answer(undone("undo", step, list(map(str, saved))), ctx)
+        folders = follow(store, step)
+    run.answer(undone("undo", step, list(map(str, saved)), list(map(str, folders))), ctx)

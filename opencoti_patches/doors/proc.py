@@ -150,17 +150,20 @@ def service(
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """A termination of ours is an interrupt, so that it ends what was started."""
+    """A termination of ours, or the end of our terminal, is an interrupt, so that it ends what was started, which has a
+    session of its own and hears of neither."""
     import signal
 
     def ended(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, ended)
+    heeded = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]  # nohup
+    before = {number: signal.signal(number, ended) for number in heeded}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _say(argv: Sequence[str | os.PathLike[str]], log: BinaryIO) -> None:

@@ -162,7 +162,8 @@ def _guard_clean(
 ) -> None:
     """Every artefact is as the build left it, and none came since."""
     globs = profile.artefacts
-    there = {str(p.relative_to(outputs)) for g in globs for p in outputs.glob(g) if p.is_file() and not p.is_symlink()}
+    found = manifest.named(outputs, globs)
+    there = {str(p.relative_to(outputs)) for p in found if p.is_file() and not p.is_symlink()}
     said = {a.path for a in artefacts}
     for path in sorted(said ^ there):
         why = "is gone" if path in said else "was not there when it ended"
@@ -193,6 +194,9 @@ def _smoke(folder: Path, doc: Mapping[str, Any], profile: str) -> Smoke:
     whole = hashlib.sha256((folder / manifest.NAME).read_bytes()).hexdigest()
     if ran.get("manifest") not in (doc["digest"], whole):
         return Smoke(why="the smoke result is of another build")
+    ran_with = ran.get("with" if "host" in ran else "server")  # the one of the two that this build made
+    if isinstance(ran_with, dict) and ran_with.get("sha256") not in {a["sha256"] for a in doc["artefacts"]}:
+        return Smoke(why="the smoke result is of other bytes than the build has now")
     model, answers = ran.get("model"), ran.get("answers", ran.get("prompts"))
     sha256 = model.get("sha256", "") if isinstance(model, dict) else model or ""
     count = len(answers) if isinstance(answers, list) else 0

@@ -59,6 +59,8 @@ def check_origin(
             _rebuild(shipped.series, known.base, known.store, whole, progress)
     elif offline:
         found.skip("rebuild", "offline, and no project with this base is here")
+    elif found.wrong:
+        found.skip("rebuild", "something is wrong already, so its base is not fetched")
     else:
         store = _fetched(shipped.config, scratch)
         with found.check("rebuild", packed.name), store.writing("verify"):

@@ -144,7 +144,7 @@ def _block(v: Verdict, hint: Sequence[str], verbose: bool) -> list[str]:
     if v.places and not verbose:
         lines += wrapped(_moves(v.places), 4, 2)
     for p in v.problems:
-        lines += wrapped(_where(p) + p.message, 4, 2)
+        lines += wrapped(place_of(p) + p.message, 4, 2)
         lines += [f"      {row[: WIDTH - 6]}" for row in p.diff]
     if v.without and not v.applied:
         lines += wrapped(f"judged without {_few(v.without)}", 4, 2)
@@ -171,7 +171,8 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _where(p: Problem) -> str:
+def place_of(p: Problem) -> str:
+    """What a problem is about, to stand before its message; empty if that is the patch as a whole."""
     parts = [p.file] if p.file else []
     if p.hunk:
         parts.append(f"hunk {p.hunk}")
@@ -186,7 +187,7 @@ def _findings(v: Verdict, where: Path, hint: str, no_offset: bool) -> list[Findi
     path = str(where / v.name)
     found = [
         Finding(
-            level=p.level, rule=p.cause, message=f"{_where(p)}{p.message}", path=path, line=p.at_line or 1, hint=hint
+            level=p.level, rule=p.cause, message=f"{place_of(p)}{p.message}", path=path, line=p.at_line or 1, hint=hint
         )
         for p in v.problems
     ]

@@ -146,16 +146,19 @@ def edit_row(e: Edit) -> dict[str, Any]:
     }
 
 
-def undone(command: str, step: Step, saved: Sequence[str]) -> Report:
-    """The answer of ``undo`` and ``redo``."""
+def undone(command: str, step: Step, saved: Sequence[str], folders: Sequence[str]) -> Report:
+    """The answer of ``undo`` and ``redo``. ``folders`` are those whose edits are edits again, or a patch's again."""
     done = "undone" if command == "undo" else "done again"
+    data = {"step": step_row(step), "saved": list(saved), "folders": list(map(printable, folders))}
     files = list(map(printable, step.files))
     text = [f"{done}: {step.what} of {step.when}, {plural(len(files), 'file')}"]
     text += [f"    {f}" for f in files[:_SHOWN]]
     text += wrapped(f"what had changed since is in {', '.join(saved)}") if saved else []
+    again = "edits" if command == "undo" else "a patch's"
+    text += [line for f in folders for line in wrapped(f"{printable(f)}: its edits are {again} again", 0)]
     back = "redo" if command == "undo" else "undo"
     text.append(f"next: opencoti-patches check; opencoti-patches {back} takes it back")
-    return Report(command=command, ok=True, data={"step": step_row(step), "saved": list(saved)}, text=tuple(text))
+    return Report(command=command, ok=True, data=data, text=tuple(text))
 
 
 def log(steps: Sequence[Step]) -> Report:

@@ -28,10 +28,15 @@ def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
     )
 
 
+def is_command(step: str) -> bool:
+    """Whether a step can be pasted; the others are words."""
+    return step.startswith(("opencoti-patches ", "git "))
+
+
 def steps(lines: Sequence[str], indent: int = 4) -> list[str]:
     """What to run next and what then. A command stays in one line, however long: it is there to be pasted."""
     rows: list[str] = []
     for word, line in zip(("next", "then"), lines, strict=False):
         text = f"{word}: {line}"
-        rows += [" " * indent + text] if line.startswith(("opencoti-patches ", "git ")) else wrapped(text, indent, 2)
+        rows += [" " * indent + text] if is_command(line) else wrapped(text, indent, 2)
     return rows

@@ -34,9 +34,13 @@ def read(folder: Path) -> Lock | None:
     """The lock of a patches folder; None if there is none. Errors: Refused ``bad-lock``, exit 1, for
     conflict markers and lines that are no row."""
     try:
-        text = (folder / LOCK_FILE).read_text("utf-8", "surrogateescape")
+        return parse((folder / LOCK_FILE).read_text("utf-8", "surrogateescape"))
     except FileNotFoundError:
         return None
+
+
+def parse(text: str) -> Lock:
+    """The claims in a lock's text. Errors: Refused ``bad-lock``."""
     base, tip, rows = "", "", []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
@@ -59,6 +63,26 @@ def read(folder: Path) -> Lock | None:
     return Lock(base=base, patches=tuple(rows), tip=tip)
 
 
+class Compared(NamedTuple):
+    """What a series has otherwise than a lock: names in the order of the series, those that are gone in the lock's."""
+
+    new: tuple[str, ...]
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
+    moved: bool  # the same patches in another order
+
+
+def compare(lock: Lock, series: Series) -> Compared:
+    """Hold a series to the patches that a lock has."""
+    claimed, have = dict(lock.patches), {e.name: e.sha256 for e in series.entries}
+    return Compared(
+        new=tuple(n for n in have if n not in claimed),
+        changed=tuple(n for n, sha in have.items() if n in claimed and claimed[n] != sha),
+        gone=tuple(n for n in claimed if n not in have),
+        moved=[n for n in claimed if n in have] != [n for n in have if n in claimed],
+    )
+
+
 def disagreements(lock: Lock | None, series: Series, plan: Plan) -> tuple[str, ...]:
     """In what the lock and the series, as it was judged, differ; empty without a lock or if in nothing."""
     if lock is None:
@@ -66,11 +90,11 @@ def disagreements(lock: Lock | None, series: Series, plan: Plan) -> tuple[str, .
     found = []
     if lock.base != plan.base:
         found.append(f"the lock is for base tree {lock.base[:12]}, this is {plan.base[:12]}")
-    claimed, have = dict(lock.patches), {e.name: e.sha256 for e in series.entries}
-    found += [f"{n} is not in the lock" for n in have if n not in claimed]
-    found += [f"{n} is in the lock and not in the series" for n in claimed if n not in have]
-    found += [f"{n} is not what was locked" for n, sha in have.items() if n in claimed and claimed[n] != sha]
-    if not found and [n for n, _ in lock.patches] != list(have):
+    differ = compare(lock, series)
+    found += [f"{n} is not in the lock" for n in differ.new]
+    found += [f"{n} is in the lock and not in the series" for n in differ.gone]
+    found += [f"{n} is not what was locked" for n in differ.changed]
+    if not found and differ.moved:
         found.append("the lock has the patches in another order")
     if not found and plan.tip and len(plan.verdicts) == len(series.entries) and lock.tip != plan.tip:
         found.append(f"the lock has tip tree {lock.tip[:12]}, this is {plan.tip[:12]}")

@@ -19,10 +19,14 @@ class Numbers:
 
     Numbers are unique and ascend within a folder; ``folder`` is the one in question, "" for the series'
     own. A series is numbered if most of its patches are; an empty one counts as numbered. With
-    ``renumber`` the later patches make room.
+    ``renumber`` the later patches make room. ``beside``: patch files that no line lists, such as disabled ones, whose
+    numbers are theirs still.
     """
 
-    def __init__(self, names: Sequence[str], at: int, *, folder: str = "", renumber: bool = False) -> None:
+    def __init__(
+        self, names: Sequence[str], at: int, *, folder: str = "", renumber: bool = False, beside: Sequence[str] = ()
+    ) -> None:
+        self._taken = {number_of(n) for n in beside if folder_of(n) == folder}
         self.numbered = not names or 2 * sum(number_of(n) is not None for n in names) > len(names)
         self._names = [n for n in names if folder_of(n) == folder]
         self._later = [n for n in names[at:] if folder_of(n) == folder]
@@ -40,7 +44,10 @@ class Numbers:
 
     def next(self) -> int:
         """The next number. Errors: Refused ``no-number``."""
-        return self.take(max(self._last + 1, 1))
+        number = max(self._last + 1, 1)
+        while number in self._taken:
+            number += 1
+        return self.take(number)
 
     def take(self, number: int) -> int:
         """This number. Errors: Refused ``no-number`` if it does not fit."""

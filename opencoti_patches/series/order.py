@@ -208,12 +208,17 @@ def _close(folder: Path, name: str) -> str:
     return f"did you mean {printable(close[0])}?" if close else ""
 
 
+def beside(series: Series) -> list[str]:
+    """Patch files in the folder that are none of the series, such as disabled ones."""
+    if not series.listed:
+        return []
+    names = {normpath(e.name) for e in series.entries}
+    return [n for n in os.listdir(series.dir) if n.endswith(SUFFIXES) and n not in names]
+
+
 def unlisted(series: Series) -> tuple[str, ...]:
     """Patch files in the folder of which the series file says nothing, not even in a comment."""
-    if not series.listed:
-        return ()
-    names = {normpath(e.name) for e in series.entries}
-    left = [n for n in os.listdir(series.dir) if n.endswith(SUFFIXES) and n not in names]
+    left = beside(series)
     if not left:
         return ()
     words = {w.strip("#.,:;()'\"") for w in _text(series.dir / SERIES_FILE).split()}

@@ -16,7 +16,7 @@ from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
 from opencoti_patches.series.heading import heading
 from opencoti_patches.series.numbering import Numbers, folder_of, slug
-from opencoti_patches.series.order import entry_of, number_of, with_renamed
+from opencoti_patches.series.order import beside, entry_of, number_of, with_renamed
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import line_of
 from opencoti_patches.stack import lines
@@ -41,6 +41,8 @@ def select(parsed: Parsed, globs: Sequence[str], hunks: Sequence[str]) -> Select
         path, _, numbers = text.rpartition(":")
         if not path or not re.fullmatch(r"\d+(?:[,-]\d+)*", numbers):
             raise UsageError("bad-selection", f"--hunks {text} is not of the form FILE:1,3", _files(parsed))
+        if not all(_numbers(part) for part in numbers.split(",")):
+            raise UsageError("bad-selection", f"--hunks {text} has a range that ends before it begins", _files(parsed))
         hits = [i for i, f in enumerate(parsed.files) if f.path == path or f.path.endswith(f"/{path}")]
         if len(hits) != 1:
             raise UsageError("bad-selection", f"{len(hits)} files of the patch are called {path}", _files(parsed))
@@ -91,7 +93,8 @@ def split(
     held = {p: olds for p, (olds, _) in changed.items() if olds and olds[0] != "160000"}
     contents = desk.store.repo.blobs(oid for _, oid in held.values())
     stem = slug(called) or f"{re.sub(r'^[0-9]+[-_.]', '', name.rsplit('/', 1)[-1].rsplit('.', 1)[0])}-part"
-    numbers = Numbers([e.name for e in entries], at + 1, folder=folder_of(name), renumber=renumber)
+    names, left = [e.name for e in entries], beside(desk.series)
+    numbers = Numbers(names, at + 1, folder=folder_of(name), renumber=renumber, beside=left)
     own = f"{numbers.written(numbers.next())}-{stem}" if numbers.numbered else stem
     new_name = PatchName(f"{folder_of(name)}{own}.patch")
     parts = _parts(entry, parsed, selection, {p: contents[oid] for p, (_, oid) in held.items()})

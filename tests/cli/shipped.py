@@ -81,7 +81,7 @@ def folder_of(root: Path, profile: str) -> Path:
     return root / ".opencoti/build" / profile
 
 
-def state(root: Path, profile: str, *, rows: tuple[str, ...] = ROWS, smoke: bool | None = True) -> None:
+def state(root: Path, profile: str, *, rows: tuple[str, ...] = ROWS, smoke: bool | None = True, **more: object) -> None:
     """Give a finished build an interface and a smoke result, as those who make them would."""
     folder = folder_of(root, profile)
     doc = json.loads((folder / "manifest.json").read_text())
@@ -91,6 +91,7 @@ def state(root: Path, profile: str, *, rows: tuple[str, ...] = ROWS, smoke: bool
     (folder / "smoke.json").unlink(missing_ok=True)
     if smoke is not None:
         ran = {"schema": 1, "manifest": doc["digest"], "ok": smoke, "model": {"sha256": "a" * 64}, "answers": ["Paris"]}
+        ran |= more
         (folder / "smoke.json").write_text(json.dumps(ran))
 
 

@@ -158,7 +158,7 @@ def test_no_step_reaches_for_the_network_or_a_repository_around_it(cli: Cli, git
     assert "\nown\n" in log
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_ends_all_that_the_build_started(git: Git, tmp_path: Path, how: signal.Signals) -> None:
     slow = "all:\n\t@sh -c 'echo $$$$ > child; echo made > toy; sleep 600'\n"
     config = CONFIG + '\n[build.slow]\nkind = "make"\nartefacts = ["toy"]\n'
@@ -283,3 +283,53 @@ def test_doctor_says_what_is_missing_and_what_brings_it(cli: Cli, root: Path) ->
     assert "no-such-launcher: not there; " in said
     assert said.endswith("Something is missing.\n")
     assert cli("-C", root, "doctor", "gpu").code == 2
+
+
+def test_cmake_keeps_no_option_variable_or_compiler_of_the_build_before(cli: Cli, git: Git, tmp_path: Path) -> None:
+    main = "#include <stdio.h>\n" + "".join(
+        f"#ifndef {name}\n#define {name} 0\n#endif\n" for name in ("OPTION", "FLAG", "COMPILER")
+    )
+    main += 'int main(void) {\n    return printf("%d %d %d", OPTION, FLAG, COMPILER) < 0;\n}\n'
+    option = "if(OPTION)\n  target_compile_definitions(toy PRIVATE OPTION=1)\nendif()\n"
+    cmake = CMAKE.replace(" src/other.c", "") + option
+    write_project(tmp_path / "p", git, [{"CMakeLists.txt": text(cmake), "src/main.c": text(main)}])
+    compiler = tmp_path / "my-cc"
+
+    def says(profile: str, version: int = 0) -> str:
+        compiler.write_text(
+            f'#!/bin/sh\n[ "$1" = --version ] && echo my-cc {version}.0 || cc -DCOMPILER={version} "$@"\n'
+        )
+        compiler.chmod(0o755)
+        (tmp_path / "p/opencoti.toml").write_text(f"{CONFIG}[build.cpu]\n{profile}\n")
+        assert cli("-C", tmp_path / "p", "build", "cpu").code == 0
+        program = tmp_path / "p/.opencoti/build/cpu/bin/toy"
+        return subprocess.run([program], capture_output=True, text=True, check=True).stdout
+
+    assert says('options = ["-DOPTION=ON"]') == "1 0 0"
+    assert says("") == "0 0 0"
+    assert says('env = { CFLAGS = "-DFLAG=7" }') == "0 7 0"
+    assert says(f'env = {{ CC = "{compiler}" }}', 3) == "0 0 3"
+    assert says(f'env = {{ CC = "{compiler}" }}', 4) == "0 0 4"
+
+
+def test_nothing_is_removed_or_taken_through_a_link_that_leads_out(cli: Cli, git: Git, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/file").write_text("mine\n")
+    make = f"all:\n\tln -sfn {tmp_path / 'kept'} out\n\t$(END)\n"
+    made = '\n[build.made]\nkind = "make"\nartefacts = ["out/*"]\noptions = ["END={}"]\n'
+    write_project(tmp_path / "p", git, [{"Makefile": text(make)}])
+    for end, code in (("false", 1), ("true", 0)):
+        (tmp_path / "p/opencoti.toml").write_text(CONFIG + made.format(end))
+        assert cli("-C", tmp_path / "p", "build", "made").code == code
+        assert (tmp_path / "kept/file").exists()
+    assert json.loads((tmp_path / "p/.opencoti/build/made/manifest.json").read_bytes())["artefacts"] == []
+
+
+@pytest.mark.parametrize("damaged", [{}, {"inputs": []}, {"artefacts": [{}]}, {"digest": 1}])
+def test_a_damaged_manifest_is_none(cli: Cli, root: Path, damaged: dict[str, object]) -> None:
+    assert cli("-C", root, "build", "cpu").code == 0
+    file = root / ".opencoti/build/cpu/manifest.json"
+    whole = file.read_bytes()
+    file.write_text(json.dumps({"schema": 1} | ({**json.loads(whole), **damaged} if damaged else {})))
+    assert cli("-C", root, "build", "cpu").code == 0
+    assert file.read_bytes() == whole

@@ -239,6 +239,7 @@ PARTS = {
     "import": ["importedPatch"],
     "list": ["listedPatch"],
     "show": ["shownPatch", "shownFile"],
+    "report": ["seenPatch", "hotFile"],
     "status": ["source"],
     "lint": ["lintFinding"],
 }

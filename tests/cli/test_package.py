@@ -174,6 +174,11 @@ REFUSALS = {
     "no licence": (no_licence, "no-licence", "licences/bare.txt"),
     "too large": (too_large, "asset-too-large", "fewer architectures"),
     "not smoked": (lambda r: state(r, "cuda", smoke=None), "not-smoked", "--unsmoked"),
+    "smoke of other bytes": (
+        lambda r: state(r, "cpu", server={"path": "x", "sha256": "0" * 64}),
+        "not-smoked",
+        "opencoti-patches smoke cpu",
+    ),
     "smoke failed": (lambda r: state(r, "cpu", smoke=False), "not-smoked", "opencoti-patches smoke cpu"),
     "version exists": (other_version, "version-exists", "cut once"),
 }  # fmt: skip

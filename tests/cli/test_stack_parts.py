@@ -59,6 +59,8 @@ def test_split_and_squash_is_the_same_patch(small: Project, forked: Forked, what
         ["--files", "x.c"],
         ["--hunks", "f.txt"],
         ["--hunks", "f.txt:9"],
+        ["--hunks", "f.txt:2-1"],
+        ["--hunks", "f.txt:1,3-2"],
         ["--hunks", "f.txt:1-3", "--files", "g.txt"],
     ],
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import HEAD, MOVED, Project, diff
+from cli.documents import HEAD, MOVED, OTHER_MOVED, Project, diff
 from cli.stacks import FIVE, NAMES, files_of
 from cli.test_bump import CODE, Carry, carry
 
@@ -101,6 +101,16 @@ def test_what_was_changed_since_is_not_lost(small: Project, forked: Forked) -> N
     assert [Path(p).read_text() for p in done["saved"]] == ["# mine\n"]
 
 
+def test_files_of_one_name_in_two_folders_are_put_aside_both(small: Project, forked: Forked) -> None:
+    root = small({"one/0001-ten.patch": MOVED, "two/0001-ten.patch": OTHER_MOVED})
+    assert forked("drop", "one/0001-ten.patch", "two/0001-ten.patch").code == 0
+    for folder in ("one", "two"):
+        forked.write(f"patches/{folder}/0001-ten.patch", f"mine in {folder}\n")
+    done = forked("undo", "--force", "--json").json
+    assert sorted(Path(p).read_text() for p in done["saved"]) == ["mine in one\n", "mine in two\n"]
+    assert (root / "patches/one/0001-ten.patch").read_text() == MOVED
+
+
 def test_a_store_elsewhere_is_one_transaction_too(small: Project, forked: Forked) -> None:
     root = small(FIVE)
     before = files_of(root)
@@ -108,3 +118,57 @@ def test_a_store_elsewhere_is_one_transaction_too(small: Project, forked: Forked
     assert forked("drop", "5", OPENCOTI_STORE=store).code == 0
     assert forked("undo", OPENCOTI_STORE=store).code == 0
     assert files_of(root) == before
+
+
+@pytest.mark.parametrize(
+    ("folder", "command"),
+    [
+        (["edit", "2", "W"], ["refresh", "2", "W"]),
+        (["apply"], ["absorb"]),
+        (["edit", "2", "W"], ["regen", "2", "--from", "W"]),
+        (["edit", "5", "W"], ["new", "more", "--from", "W"]),
+    ],
+    ids=["refresh", "absorb", "regen", "new"],
+)
+def test_what_went_into_a_patch_is_an_edit_again(
+    small: Project, forked: Forked, folder: list[str], command: list[str]
+) -> None:
+    """The only copy of hand work may be what the folder holds: no next command may write over it."""
+    root = small(FIVE)
+    assert forked(*folder).code == 0
+    file = root / ("W" if "W" in folder else "tree") / "f.txt"
+    text = file.read_text().replace("two\n", "number two\n")
+    file.write_text(text)
+    adapt = ["--accept-adapted"] if command[0] == "regen" else []
+    assert forked(*command, *adapt).code == 0
+    after = files_of(root)
+    done = forked("undo", "--json", cwd=None)
+    assert done.json["folders"] == [str(file.parent)]
+    refused = forked("edit", "3", "W") if "W" in folder else forked("apply", "--to", "3")
+    assert refused.code == 1
+    assert "local" in refused.err + refused.out
+    assert file.read_text() == text
+    assert forked(*command, *adapt).code == 0  # they are still there to be taken in
+    assert files_of(root) == after
+    assert forked("undo").code == 0
+    assert forked("redo", "--json", cwd=None).json["folders"] == [str(file.parent)]
+    assert forked(*folder).code == 0  # nothing of it is an edit now
+
+
+def test_what_was_put_back_by_hand_is_undone_too(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    before = files_of(root)
+    assert forked("drop", "5").code == 0
+    for name, raw in before.items():
+        (root / "patches" / name).write_bytes(raw)
+    assert forked("undo").code == 0
+    assert files_of(root) == before
+
+
+def test_the_number_of_a_disabled_patch_is_its_own_still(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("disable", "5").code == 0
+    assert forked("apply").code == 0
+    (root / "tree/f.txt").write_text((root / "tree/f.txt").read_text() + "at the end\n")
+    assert forked("new", "more", "--json", cwd=None).json["name"] == "0006-more.patch"
+    assert forked("enable", "5").code == 0

@@ -117,6 +117,14 @@ def test_a_flipped_bit_is_named(name: str, copy: Path) -> None:
         assert named(found) == {path.name}, found.wrong
 
 
+def test_a_flipped_bit_is_named_also_where_the_base_cannot_be_had(cli: Cli, copy: Path) -> None:
+    file = next(p for p in copy.iterdir() if p.name.startswith("small-engine-"))
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    ran = cli("-C", copy.parent, "verify", copy)  # the base is a folder of its makers
+    assert ran.code == 1, ran.err
+    assert file.name in ran.out
+
+
 def test_each_file_that_is_missing_or_has_another_name_is_named(copy: Path) -> None:
     names = {p.name for p in copy.iterdir()} - {SUMS}
     for name in names:

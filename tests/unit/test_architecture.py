@@ -20,6 +20,7 @@ FOREIGN = {
     "subprocess": {"doors.proc"},
     "unidiff": {"series", "plan"},
     "unearth": {"base", "doors.net"},
+    "jinja2": {"report.page"},
 }
 LIMIT = 400
 

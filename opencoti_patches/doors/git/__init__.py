@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from opencoti_patches.doors.git.apply import Applied, Landing, apply_check, apply_reject, runs_of
     from opencoti_patches.doors.git.blaming import line_commit
+    from opencoti_patches.doors.git.changes import lines_between
     from opencoti_patches.doors.git.heading import Head, head, not_committed
     from opencoti_patches.doors.git.program import stamp
     from opencoti_patches.doors.git.publishing import publish
     from opencoti_patches.doors.git.reading import commit_of, files_at
     from opencoti_patches.doors.git.repository import NewFile, Repository
-    from opencoti_patches.doors.git.tracking import tracked
+    from opencoti_patches.doors.git.tracking import Tracked, tracked
     from opencoti_patches.doors.git.worktree import WorkFolder
 
 _WHERE = {
@@ -28,6 +29,7 @@ _WHERE = {
     "Landing": "apply",
     "NewFile": "repository",
     "Repository": "repository",
+    "Tracked": "tracking",
     "WorkFolder": "worktree",
     "apply_check": "apply",
     "apply_reject": "apply",
@@ -36,6 +38,7 @@ _WHERE = {
     "head": "heading",
     "line_commit": "blaming",
     "not_committed": "heading",
+    "lines_between": "changes",
     "publish": "publishing",
     "runs_of": "apply",
     "stamp": "program",
@@ -48,6 +51,7 @@ __all__ = [
     "Landing",
     "NewFile",
     "Repository",
+    "Tracked",
     "WorkFolder",
     "apply_check",
     "apply_reject",
@@ -55,6 +59,7 @@ __all__ = [
     "files_at",
     "head",
     "line_commit",
+    "lines_between",
     "not_committed",
     "publish",
     "runs_of",
