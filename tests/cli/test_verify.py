@@ -47,9 +47,9 @@ SUMS = "SHA256SUMS"
 @pytest.fixture(scope="session")
 def release(made: Path, driver: Driver) -> Path:
     """A release of both components, once; do not change it."""
-    ran = driver(made, "package", "--out", "out")
+    ran = driver(made, "package", "--out", str(made.parent / "release"))
     assert ran.code == 0, ran.err
-    return made / "out"
+    return made.parent / "release"
 
 
 @pytest.fixture
