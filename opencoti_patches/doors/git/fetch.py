@@ -28,6 +28,7 @@ _OPTIONS = (
     "-c", "fetch.writeCommitGraph=false",
     "-c", "fetch.prune=false",  # it would drop the refs of the other sources
     "-c", "fetch.pruneTags=false",
+    "-c", "fetch.unpackLimit=1",  # one pack is written faster than its objects one by one
 )  # fmt: skip
 
 _FETCH = ("fetch", "--quiet", "--force", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
@@ -185,7 +186,10 @@ def _global_files() -> list[str]:
 def _including(files: list[str]) -> str:
     quoted = (os.path.abspath(f).replace("\\", "\\\\").replace('"', '\\"') for f in files if f != os.devnull)
     includes = "".join(f'[include]\n\tpath = "{f}"\n' for f in quoted)
-    return f"# Written by opencoti-patches. The user's own configuration, and any owner's repository.\n{includes}[safe]\n\tdirectory = *\n"
+    return (
+        "# Written by opencoti-patches. The user's own configuration, and any owner's repository; one of this machine\n"
+        f"# need not look for new deltas.\n{includes}[safe]\n\tdirectory = *\n[pack]\n\twindow = 0\n"
+    )
 
 
 def _line(done: proc.Done) -> str:
