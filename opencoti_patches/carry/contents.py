@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from opencoti_patches.core.model import IndexEntry
-from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Repository
 
 _FILE = re.compile(rb"(?m)^diff --git \S*?/(\d+) \S*/\d+$")
@@ -37,21 +36,18 @@ class Contents:
         return self._held[entry[1]]
 
     def compare(self, pairs: Mapping[str, tuple[IndexEntry | None, IndexEntry | None]]) -> None:
-        """Find how old and new files differ, one process for all of them."""
+        """Find how old and new files differ, in three processes for all of them and without a file on the disk."""
         differ = [(a, b) for a, b in pairs.values() if a and b and a[1] != b[1]]
         self.fetch(e for pair in differ for e in pair)
-        texts = [(x, y) for a, b in differ if (x := self.of(a)) is not None and (y := self.of(b)) is not None]
-        texts = [pair for pair in dict.fromkeys(texts) if pair not in self._diffs]
-        if len(texts) < 2:
-            return
-        with fs.scratch(self._folder, "compare-") as folder:
-            for side in (0, 1):
-                for number, pair in enumerate(texts):
-                    fs.write(folder / "ab"[side] / str(number), pair[side], sync=False)
-            out = self._repo.diff_folders(folder / "a", folder / "b", folder)
-        parts = _FILE.split(out)
-        found = {int(n): text for n, text in zip(parts[1::2], parts[2::2], strict=True)}
-        self._diffs |= {pair: found.get(number, b"") for number, pair in enumerate(texts)}
+        texts = {}
+        for a, b in differ:
+            x, y = self.of(a), self.of(b)
+            if x is not None and y is not None and (x, y) not in self._diffs:
+                texts[x, y] = a[1], b[1]
+        if len(texts) > 1:
+            parts = _FILE.split(self._repo.diff_blobs(list(texts.values())))
+            found = {int(n): text for n, text in zip(parts[1::2], parts[2::2], strict=True)}
+            self._diffs |= {pair: found.get(number, b"") for number, pair in enumerate(texts)}
 
     def diff(self, a: bytes, b: bytes) -> bytes:
         """The diff of two contents without context, white space aside."""

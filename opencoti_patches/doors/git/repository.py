@@ -323,15 +323,14 @@ class Repository:
         old, new = folder / "align-a", folder / "align-b"
         fs.write(old, a, sync=False)
         fs.write(new, b, sync=False)
-        return self.diff_folders(old, new, folder)
-
-    def diff_folders(self, old: Path, new: Path, folder: Path) -> bytes:
-        """As ``diff_contents``, of two files, or of all files of the same name in two folders."""
-        args = (
-            "diff", "--no-index", "--histogram", "-U0", "-w", "-a", "--no-ext-diff", "--no-textconv", "--no-color",
-            "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--", str(old), str(new),
-        )  # fmt: skip
+        args = ("diff", "--no-index", *_ALIGNING, "--", str(old), str(new))
         return call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder).out
+
+    def diff_blobs(self, pairs: Sequence[tuple[str, str]]) -> bytes:
+        """As ``diff_contents``, of many pairs of blobs: one diff of files that are called by their place in ``pairs``."""
+        sides = ["".join(f"100644 blob {pair[i]}\t{n}\n" for n, pair in enumerate(pairs)) for i in (0, 1)]
+        trees = [self._run("mktree", input=rows.encode(), doing="compare files").decode().strip() for rows in sides]
+        return self._run("diff-tree", "-p", *_ALIGNING, *trees, doing="compare files")
 
     def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool]:
         """git's three-way merge of one file, with diff3 markers: the text, and whether it is whole."""
@@ -362,6 +361,12 @@ class Repository:
             "diff-tree", "-p", "-r", "--full-index", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", f"-U{context}",
             "--src-prefix=a/", "--dst-prefix=b/", "-M" if renames else "--no-renames", a, b, "--", *(f":(literal){p}" for p in paths),
             doing="write a diff")  # fmt: skip
+
+
+_ALIGNING = (
+    "--histogram", "-U0", "-w", "-a", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames",
+    "--src-prefix=a/", "--dst-prefix=b/",
+)  # fmt: skip
 
 
 def _commit(ref: bytes, mark: int, message: str) -> bytes:
