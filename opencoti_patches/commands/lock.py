@@ -6,6 +6,7 @@ import click
 
 from opencoti_patches.commands.common import Run, example, open_project, options, within
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.report.wrapping import plural
 from opencoti_patches.series import lock, order
 
 
@@ -52,6 +53,6 @@ def command(ctx: click.Context, run: Run) -> None:
         data |= {"state": "refused", "first_failed": printable(first.name)}
         run.answer(Report(command="lock", ok=False, data=data, text=text), ctx)
     word = "wrote" if changed else "no change in"
-    line = f"{word} {shown}: base {plan.base[:12]}, {len(series.entries)} patches, tip {(plan.tip or '')[:12]}"
+    line = f"{word} {shown}: base {plan.base[:12]}, {plural(len(series.entries), 'patch')}, tip {(plan.tip or '')[:12]}"
     data["state"] = "written" if changed else "unchanged"
     run.answer(Report(command="lock", ok=True, data=data, text=(line,)), ctx)

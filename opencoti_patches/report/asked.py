@@ -28,7 +28,7 @@ def deps(found: Sequence[Needs], one: PatchName | None) -> Report:
     else:
         free = sum(not n.on for n in found)
         text.append(
-            f"{plural(len(found), 'patch')}, {sum(len(n.on) for n in found)} dependencies, {free} on the base alone"
+            f"{plural(len(found), 'patch')}, {plural(sum(len(n.on) for n in found), 'dependency')}, {free} on the base alone"
         )
     data = {
         "patches": [

@@ -8,8 +8,10 @@ WIDTH = 80
 
 
 def plural(count: int, word: str) -> str:
-    """``1 file``, ``3 files``, ``2 patches``."""
-    return f"{count} {word}{'' if count == 1 else 'es' if word.endswith('ch') else 's'}"
+    """``1 file``, ``3 files``, ``2 patches``, ``2 dependencies``."""
+    if count != 1:
+        word = f"{word[:-1]}ies" if word.endswith("y") else f"{word}{'es' if word.endswith('ch') else 's'}"
+    return f"{count} {word}"
 
 
 def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
