@@ -74,13 +74,14 @@ def stream(
     """Run a program in a process group of its own; what it prints goes into ``log``, appended, and line by line to
     ``heard``. Its exit code. An error in ``heard``, an interrupt or a termination of ours ends the whole group.
 
-    Errors: CouldNot ``no-tool``, ``disk``.
+    Errors: CouldNot ``no-tool``, ``disk``; ``locked`` where what a killed run of ours started with that log still runs.
     """
-    with _terminable(), open(log, "ab") as file:
+    with _terminable(), _noted(log) as note, open(log, "ab") as file:
         _say(argv, file)
         child = _started(
             argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
         )
+        note.write_text(str(child.pid))
         assert child.stdout is not None
         try:
             for line in child.stdout:
@@ -135,17 +136,47 @@ def service(
     """Start a program that serves; what it prints goes into ``log``. In the end, however that comes (an interrupt or a
     termination of ours too), no process of its group is left.
 
-    Errors: CouldNot ``no-tool``.
+    Errors: CouldNot ``no-tool``, ``locked``.
     """
-    with _terminable(), open(log, "wb") as file:
+    with _terminable(), _noted(log) as note, open(log, "wb") as file:
         _say(argv, file)
         child = _started(
             argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
         )
+        note.write_text(str(child.pid))
         try:
             yield Service(child)
         finally:
             _end_group(child)
+
+
+def guard_alone(log: Path) -> None:
+    """Refuse to run beside what a killed run of ours started with this log: it works on the same files.
+
+    Errors: CouldNot ``locked``, with the command that ends it.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        group = int(_note(log).read_text())
+        os.killpg(group, 0)
+        raise CouldNot(
+            "locked",
+            f"what a killed run of ours started still runs (process group {group})",
+            f"wait for its end, or end it: kill -- -{group}",
+        )
+
+
+def _note(log: Path) -> Path:
+    return log.with_name(f".{log.name}.group")
+
+
+@contextlib.contextmanager
+def _noted(log: Path) -> Iterator[Path]:
+    """A file beside the log for the process group that writes it, gone once that has ended."""
+    guard_alone(log)
+    try:
+        yield _note(log)
+    finally:
+        _note(log).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

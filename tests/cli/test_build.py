@@ -183,6 +183,35 @@ def test_an_interrupt_ends_all_that_the_build_started(git: Git, tmp_path: Path, 
     assert not (tmp_path / "tree/toy").exists()
 
 
+@pytest.mark.parametrize("clean", [[], ["--clean"]])
+def test_what_a_killed_build_left_running_is_not_joined(cli: Cli, git: Git, tmp_path: Path, clean: list[str]) -> None:
+    slow = "all:\n\t@sh -c 'echo $$$$ > child; sleep 600'\nclean:\n"
+    config = CONFIG + '\n[build.slow]\nkind = "make"\nartefacts = ["toy"]\n'
+    write_project(tmp_path, git, [{"Makefile": text("all:\nclean:\n")}, {"Makefile": text(slow)}], config=config)
+    args = [sys.executable, "-m", "opencoti_patches", "-C", str(tmp_path), "build", "slow"]
+    run = subprocess.Popen(args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = tmp_path / "tree/child"
+    while not (child.exists() and child.read_text().strip()):
+        assert run.poll() is None
+        time.sleep(0.01)
+    run.kill()
+    run.wait()
+    ran = cli("-C", tmp_path, "build", "slow", *clean, "--json")
+    assert (ran.code, ran.json["error"]["code"]) == (3, "locked")
+    group = os.getpgid(int(child.read_text()))
+    assert ran.json["error"]["hint"].endswith(f"kill -- -{group}")
+    os.killpg(group, signal.SIGKILL)
+    while True:
+        try:
+            os.killpg(group, 0)
+        except (ProcessLookupError, PermissionError):
+            break
+        time.sleep(0.01)
+    (tmp_path / "patches/0001-step.patch").unlink()
+    (tmp_path / "patches/series").write_text("")
+    assert cli("-C", tmp_path, "build", "slow", *clean).code == 0
+
+
 def test_what_cannot_be_built_is_said_in_one_line(cli: Cli, root: Path) -> None:
     unknown = cli("-C", root, "build", "gpu", "--json")
     assert (unknown.code, unknown.json["error"]["code"]) == (2, "unknown-profile")
