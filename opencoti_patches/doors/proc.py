@@ -157,7 +157,12 @@ def guard_alone(log: Path) -> None:
     """
     with contextlib.suppress(OSError, ValueError):
         group = int(_note(log).read_text())
-        os.killpg(group, 0)
+        until = time.monotonic() + 1.0  # what was killed a moment ago may still be listed
+        while True:
+            os.killpg(group, 0)
+            if time.monotonic() > until:
+                break
+            time.sleep(0.05)
         raise CouldNot(
             "locked",
             f"what a killed run of ours started still runs (process group {group})",
