@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -58,10 +59,15 @@ def squash(desk: Desk, names: Sequence[PatchName]) -> Change:
 
 
 def joined(header: bytes, other: bytes, name: str) -> bytes:
-    """A header with the words of another below its own: before the ``---`` of a mail, else at its end."""
+    """A header with the words of another below its own, and its author if that is somebody else: before the ``---`` of a
+    mail, else at its end."""
     read = read_header(other)
-    words = encode("\n\n".join(filter(None, (read.subject or name, read.body.split("\n---\n")[0].strip())))) + b"\n\n"
+    author = read.fields.get("From", "")
+    credit = f"Co-authored-by: {author}" if author not in ("", read_header(header).fields.get("From", "")) else ""
+    said = (read.subject or name, read.body.split("\n---\n")[0].strip(), credit)
+    words = encode("\n\n".join(filter(None, said))) + b"\n\n"
     text, mark, rest = header.partition(b"\n---\n")
-    if mark:
+    if mark:  # a diffstat would be that of the first alone
+        rest = re.sub(rb"(?m)^ .*\|.*\n|^ \d+ files? changed.*\n|^ (?:create|delete|rename|copy|mode) .*\n", b"", rest)
         return text.rstrip(b"\n") + b"\n\n" + words.rstrip(b"\n") + mark + rest
     return (header.rstrip(b"\n") + b"\n\n" if header.strip() else b"") + words

@@ -133,3 +133,22 @@ def test_a_number_that_is_another_patchs(small: Project, forked: Forked) -> None
     refused = forked("split", "1", "--files", "g.txt", "--renumber", "--json").json["error"]
     assert (refused["code"], refused["hint"]) == ("no-number", "opencoti-patches renumber")
     assert len(series_of(root)) == 3
+
+
+def test_squash_keeps_who_made_what_and_no_diffstat_of_a_part(small: Project, forked: Forked) -> None:
+    def mail(who: str, subject: str, body: str) -> str:
+        stat = " f.txt | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n\n"
+        return f"From: {who}\nSubject: [PATCH] {subject}\n\nWhy.\n---\n{stat}{body}"
+
+    one, two, three = LINES, swap(LINES, 2, "two\n"), swap(swap(LINES, 2, "two\n"), 20, "twenty\n")
+    patches = {
+        "0001-two.patch": mail("A <a@example.com>", "Two", diff("f.txt", one, two)),
+        "0002-twenty.patch": mail("B <b@example.com>", "Twenty", diff("f.txt", two, three)),
+    }
+    root = small(patches)
+    assert forked("squash", "1", "2").code == 0
+    header = files_of(root)["0001-two.patch"].decode().partition("diff --git")[0]
+    assert header == (
+        "From: A <a@example.com>\nSubject: [PATCH] Two\n\nWhy.\n\nTwenty\n\nWhy.\n\n"
+        "Co-authored-by: B <b@example.com>\n---\n\n"
+    )
