@@ -211,7 +211,7 @@ def _unsmoked(components: Sequence[Component], wanted: Wanted) -> tuple[str, ...
         raise Refused(
             "not-smoked",
             f"{bad[0].name}: {bad[0].smoke.why}",
-            f"run 'opencoti-patches smoke {bad[0].profile}'; --unsmoked releases it all the same, and records that",
+            f"run 'opencoti-patches smoke {bad[0].profile} --model GGUF'; --unsmoked releases it all the same, and records that",
         )
     return tuple(c.name for c in bad)
 

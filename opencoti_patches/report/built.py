@@ -32,6 +32,8 @@ def _made(profile: str, built: Built, start: Path, verbose: bool) -> list[str]:
         text += wrapped(f"nothing that {profile} is made of changed since tree {built.since[:12]}", 4, 2)
     rows = built.artefacts if verbose else built.artefacts[:_SHOWN]
     text += [f"    {printable(a.path)}  {_size(a.bytes)}{_kind(a)}  sha256 {a.sha256[:12]}" for a in rows]
+    if not built.artefacts:
+        text += wrapped('none of the profile\'s artefacts was made: name them, artefacts = ["bin/*"]', 4, 2)
     left = len(built.artefacts) - len(rows)
     return text + ([f"    {left} more: -v shows all"] if left else [])
 
