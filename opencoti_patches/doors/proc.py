@@ -157,17 +157,28 @@ def guard_alone(log: Path) -> None:
     """
     with contextlib.suppress(OSError, ValueError):
         group = int(_note(log).read_text())
-        until = time.monotonic() + 1.0  # what was killed a moment ago may still be listed
-        while True:
-            os.killpg(group, 0)
-            if time.monotonic() > until:
-                break
-            time.sleep(0.05)
+        os.killpg(group, 0)
+        if not _at_work(group):
+            return
         raise CouldNot(
             "locked",
             f"what a killed run of ours started still runs (process group {group})",
             f"wait for its end, or end it: kill -- -{group}",
         )
+
+
+def _at_work(group: int) -> bool:
+    """Whether a process of a group that is there does anything: one that has ended may be listed for long, where nobody
+    asks after it."""
+    stats = list(Path("/proc").glob("[0-9]*/stat"))
+    if not stats:
+        return True  # nothing tells
+    for stat in stats:
+        with contextlib.suppress(OSError):
+            state, _, of = stat.read_text("utf-8", "replace").rpartition(")")[2].split()[:3]
+            if of == str(group) and state not in "ZX":
+                return True
+    return False
 
 
 def _note(log: Path) -> Path:
