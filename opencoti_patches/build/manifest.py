@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opencoti_patches.build import abi
+from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import Series, TreeId
 from opencoti_patches.core.profile import Profile, inputs
 from opencoti_patches.doors import fs, proc
@@ -59,8 +60,6 @@ def digest(what: Mapping[str, Any]) -> str:
 
 def versions(tools: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
     """Which version each tool is, in its own first line; empty for one that cannot say it."""
-    from opencoti_patches.core.errors import CouldNot
-
     found = {}
     for tool in tools:
         try:
@@ -130,10 +129,15 @@ def read(folder: Path) -> dict[str, Any] | None:
     return doc if isinstance(doc, dict) and doc.get("schema") == SCHEMA and _whole(doc) else None
 
 
+def artefacts_of(doc: Mapping[str, Any]) -> tuple[Artefact, ...]:
+    """The artefacts of a manifest that was read."""
+    return tuple(Artefact(**row) for row in doc["artefacts"])
+
+
 def _whole(doc: Mapping[str, Any]) -> bool:
     try:
-        rows = [Artefact(**row) for row in doc["artefacts"]]
+        rows = artefacts_of(doc)
         texts = [doc["digest"], doc["inputs"]["tree"], *(text for row in rows for text in (row.path, row.sha256))]
     except (KeyError, TypeError):
         return False
-    return all(isinstance(text, str) for text in texts)
+    return all(isinstance(text, str) for text in texts) and all(type(row.bytes) is int for row in rows)

@@ -78,7 +78,8 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
     """
     place = place_of(config, job.profile, store)
     place = place._replace(build=job.folder or place.build)
-    toolchain(job.profile).check(job.profile, place, child_environment(job.profile, place, job.offline))
+    making = _Build(job, place, store, config.tree, progress)
+    making.tool.check(job.profile, place, making.env)
     work = WorkTree(config.tree, store)
     last = job.series.entries[-1].name if job.series.entries else ""
     progress.update("writing files")
@@ -89,7 +90,7 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
             f"build.{job.profile.name}: the tree has no folder {job.profile.source}",
             f'name the folder with the build file: [build.{job.profile.name}] source = "…"',
         )
-    return _Build(job, place, store, config.tree, progress).run()
+    return making.run()
 
 
 def folder_of(profile: str, store: Store) -> Path:
@@ -228,12 +229,12 @@ class _Build:
             return None
         if not unreached.nothing_to_do(job.profile, place, targets, changed, self.tree, self.env):
             return None
-        made = [Artefact(**row) for row in known["artefacts"]]  # which are as they were left
+        made = manifest.artefacts_of(known)  # which are as they were left
         first = known.get("since", old)
         since = "" if first == job.tip else first  # back where it was built
         stale.Trees(place.build).whole(job.tip)
         manifest.write(place.build, what, made, interface.rows_if_known(job.tip, self.store), since)
-        return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made), since=since)
+        return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=made, since=since)
 
     def _steps(self, targets: Sequence[str]) -> str:
         """The name of the step that failed; empty if none did."""

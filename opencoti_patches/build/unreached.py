@@ -46,7 +46,7 @@ def nothing_to_do(
         chosen = ["--target", *targets] if targets else []
         done = proc.run(["cmake", "--build", place.build, *chosen, "--", "-n"], cwd=place.source, env=env)
         return done.code == 0 and b"ninja: no work to do." in done.out.splitlines()
-    if profile.kind == "make" and not stale.all_stale(tree, changed, profile.kind):
+    if profile.kind == "make":
         stale.refresh(tree, changed)
         quiet = {k: v for k, v in env.items() if k not in ("MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS")}
         command = ["make", "-q", "-C", os.fspath(place.source), *profile.options, *targets]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.carry.threeway import Brought
-from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, printable
+from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, blob_id, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import Parsed
@@ -229,14 +228,10 @@ def _indexed(head: bytes, before: bytes, after: bytes, *, gone: bool) -> bytes:
 
     def one(m: re.Match[bytes]) -> bytes:
         size = max(len(m[1]), 7)
-        new = b"0" * 40 if gone else _blob_id(after)
-        return b"index %s..%s" % (_blob_id(before)[:size], new[:size])
+        old, new = blob_id(before).encode(), b"0" * 40 if gone else blob_id(after).encode()
+        return b"index %s..%s" % (old[:size], new[:size])
 
     return _INDEX.sub(one, head, count=1)
-
-
-def _blob_id(content: bytes) -> bytes:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest().encode()
 
 
 def _under_another_name(text: bytes, old: str, new: str) -> bytes:

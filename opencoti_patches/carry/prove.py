@@ -3,7 +3,6 @@ it, without an offset, and takes the whole new series in one call."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from typing import NamedTuple
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.errors import CouldNot
-from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId
+from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId, blob_id
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs, git
 from opencoti_patches.plan.listing import Listing
@@ -132,14 +131,10 @@ def _replayed(
     made = {p: now for p, (_, now) in store.repo.diff_trees(base, plan.tip).items()}
     for p in touched(parsed):
         lines = replay.lines(p) if p in modes else None
-        ours = (modes[p], _blob_id(b"".join(lines))) if lines is not None else None
+        ours = (modes[p], blob_id(b"".join(lines))) if lines is not None else None
         if ours != (made[p] if p in made else had.get(p)):
             return None
     return cases if made.keys() <= touched(parsed) else None
-
-
-def _blob_id(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def _from_trees(

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
+from opencoti_patches.commands.common import BASE, Run, complete_patch, example, open_project, options
 from opencoti_patches.series import order
 
 if TYPE_CHECKING:
     from opencoti_patches.commands.common import Project
-
-BASE = "base"
 
 
 @click.group(

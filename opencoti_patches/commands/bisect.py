@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opencoti_patches.commands.common import (
+    BASE,
     Run,
     complete_patch,
     complete_profile,
@@ -21,18 +22,16 @@ from opencoti_patches.commands.served import (
     canary_options,
     job_of,
     launch_of,
-    profile_of,
     server_options,
     settings_of,
     words,
 )
 from opencoti_patches.core.errors import UsageError
+from opencoti_patches.core.profile import profile_of
 from opencoti_patches.series import order
 
 if TYPE_CHECKING:
     from opencoti_patches.core.model import Series
-
-BASE = "base"
 
 
 @click.command(

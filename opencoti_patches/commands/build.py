@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_profile, example, open_project, options
-from opencoti_patches.core.errors import UsageError
-from opencoti_patches.series import order
+from opencoti_patches.commands.common import Run, complete_profile, example, open_project, options, reread
+from opencoti_patches.commands.served import job_of
+from opencoti_patches.core.profile import profile_of
 
 
 @click.command(
@@ -39,29 +39,16 @@ def command(
     Only files that differ are written, so only what they reach is built again; nothing is done where the same
     inputs were built before. A failure names the first error, and the patch that wrote its line.
     """
-    from opencoti_patches.build.run import Job, build, version_of
-    from opencoti_patches.core.profile import profiles
+    from opencoti_patches.build.run import build
     from opencoti_patches.report.built import report
     from opencoti_patches.tree import trees
 
     project = open_project(run)
     config, store, progress = project.config, project.store, run.progress()
-    known = profiles(config.build, config.sources[0].into if len(config.sources) == 1 else "", config.file.name)
-    if profile not in known:
-        raise UsageError("unknown-profile", f"no profile '{profile}'", f"there are: {', '.join(known)}")
+    chosen = profile_of(config, profile)
     with store.writing("build", config.patches):
-        series = order.load(config.patches, config.strip)
-        last = series.entries[-1].name if series.entries else None
-        job = Job(
-            profile=known[profile],
-            series=series,
-            base=project.base,
-            tip=trees.tree_after(series, last, project.base, store, progress=progress),
-            targets=targets,
-            jobs=jobs or 0,
-            version=version_of(config, project.base),
-            clean=clean,
-            offline=not online,
-        )
+        series = reread(project).series
+        tip = trees.tip_of(series, project.base, store, progress=progress)
+        job = job_of(project, chosen, targets, jobs, series=series, tip=tip, clean=clean, offline=not online)
         built = build(config, job, store, progress=progress)
     run.answer(report(profile, built, run.directory, verbose=run.verbose), ctx)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from opencoti_patches.commands.common import Run, complete_profile, example, open_project, options, reread
-from opencoti_patches.commands.served import canary_options, launch_of, profile_of, server_options, settings_of
+from opencoti_patches.commands.served import canary_options, launch_of, server_options, settings_of
+from opencoti_patches.core.profile import profile_of
 
 
 @click.command(
@@ -51,8 +52,7 @@ def command(
     launch = launch_of(run, project, model, settings, f"{profile}-canary")
     with store.writing("canary", config.patches):
         series = reread(project).series
-        last = series.entries[-1].name if series.entries else None
-        tip = trees.tree_after(series, last, project.base, store, progress=progress)
+        tip = trees.tip_of(series, project.base, store, progress=progress)
         build = standing(config, chosen, tip, store)
         artefact = server_of(build.artefacts, settings.server)
         launch = launch._replace(program=build.outputs / artefact.path)

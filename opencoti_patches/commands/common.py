@@ -18,6 +18,7 @@ from opencoti_patches.report.render import FORMATS, render
 from opencoti_patches.series import order
 
 FUNCTION = Callable[..., Any]
+BASE = "base"  # how people name the tree before the first patch
 
 
 class Run(NamedTuple):
@@ -154,10 +155,9 @@ def _left_out(config: Config) -> Iterable[str]:
 
 
 def _profiles(config: Config) -> Iterable[str]:
-    from opencoti_patches.core.config import FILE_NAME
-    from opencoti_patches.core.profile import profiles
+    from opencoti_patches.core.profile import profiles_of
 
-    return profiles(config.build, "", FILE_NAME)
+    return profiles_of(config)
 
 
 complete_patch = completing(lambda c: [e.name for e in order.load(c.patches, c.strip).entries])

@@ -36,15 +36,11 @@ def command(ctx: click.Context, run: Run, wanted: tuple[str, ...], archive: Path
     from opencoti_patches.base.store import Store
     from opencoti_patches.build.doctor import examine
     from opencoti_patches.build.run import place_of
-    from opencoti_patches.core.errors import UsageError
-    from opencoti_patches.core.profile import profiles
+    from opencoti_patches.core.profile import profile_of
     from opencoti_patches.report.examined import report
 
     config = run.config()
-    known = profiles(config.build, config.sources[0].into if len(config.sources) == 1 else "", config.file.name)
     names = wanted or (("cosmocc",) if archive else tuple(config.build) or ("cpu",))
-    if unknown := [n for n in names if n not in known]:
-        raise UsageError("unknown-profile", f"no profile '{unknown[0]}'", f"there are: {', '.join(known)}")
-    store = Store.of(config.root)
-    rows = examine([(known[n], place_of(config, known[n], store)) for n in names], archive)
+    store, chosen = Store.of(config.root), [profile_of(config, n) for n in names]
+    rows = examine([(p, place_of(config, p, store)) for p in chosen], archive)
     run.answer(report(rows), ctx)

@@ -32,17 +32,16 @@ def command(ctx: click.Context, run: Run, patches: tuple[str, ...]) -> None:
     """
     from opencoti_patches.build.depfiles import builds_of
     from opencoti_patches.build.impact import impact
-    from opencoti_patches.core.profile import profiles
+    from opencoti_patches.core.profile import profiles_of
     from opencoti_patches.report.reached import report
 
     project = open_project(run)
     config, store, series = project.config, project.store, project.series
-    known = profiles(config.build, config.sources[0].into if len(config.sources) == 1 else "", config.file.name)
     names = [order.find(series, p) for p in patches] or [e.name for e in series.entries]
     progress = run.progress()
     with store.writing("impact", config.patches):
         progress.update("reading what builds were made of")
-        builds = builds_of(known.values(), series, project.base, config, store)
+        builds = builds_of(profiles_of(config).values(), series, project.base, config, store)
         progress.update("following includes")
         found = impact(series, names, project.base, config.artefacts, builds, store)
     run.answer(report(found, run.directory, config.patches, ways=bool(patches), verbose=run.verbose), ctx)

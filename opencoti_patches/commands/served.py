@@ -73,16 +73,6 @@ def canary_options(at_least: str) -> Callable[[FUNCTION], FUNCTION]:
     return wrap
 
 
-def profile_of(config: Config, name: str) -> Profile:
-    """The profile of that name. Errors: UsageError ``unknown-profile``."""
-    from opencoti_patches.core.profile import profiles
-
-    known = profiles(config.build, config.sources[0].into if len(config.sources) == 1 else "", config.file.name)
-    if name not in known:
-        raise UsageError("unknown-profile", f"no profile '{name}'", f"there are: {', '.join(known)}")
-    return known[name]
-
-
 def settings_of(config: Config, server: str | None, args: tuple[str, ...]) -> Smoke:
     """``[smoke]``, with what the command line says. Errors: UsageError ``bad-value``."""
     from opencoti_patches.core.smoke import settings

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opencoti_patches.commands.common import (
+    BASE,
     Run,
     complete_patch,
     complete_profile,
@@ -19,10 +20,10 @@ from opencoti_patches.commands.served import (
     build_options,
     job_of,
     launch_of,
-    profile_of,
     server_options,
     settings_of,
 )
+from opencoti_patches.core.profile import profile_of
 from opencoti_patches.series import order
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from opencoti_patches.core.progress import Progress
     from opencoti_patches.smoke.pair import Library
     from opencoti_patches.smoke.server import Launch
-
-BASE = "base"
 
 
 @click.command(
@@ -96,8 +95,7 @@ def command(
     launch = launch_of(run, project, model, settings, profile)
     with store.writing("smoke", config.patches):
         project = reread(project)
-        last = project.series.entries[-1].name if project.series.entries else None
-        tip = trees.tree_after(project.series, last, project.base, store, progress=progress)
+        tip = trees.tip_of(project.series, project.base, store, progress=progress)
         if against:
             job = job_of(project, chosen, targets, jobs, series=project.series, tip=tip)
             answer = _compare(run, project, job, against, launch, progress)

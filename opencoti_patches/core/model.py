@@ -9,6 +9,7 @@ byte name survives; ``printable`` makes one fit for a terminal or JSON.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +32,11 @@ EMPTY_TREE = TreeId("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 Operation = Literal["modify", "create", "delete", "rename", "copy"]
 Status = Literal["clean", "offset", "failed", "blocked", "empty"]
 Level = Literal["error", "warning", "note"]
+
+
+def blob_id(content: bytes) -> str:
+    """The id that git gives a file of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
 def is_full_id(text: str) -> bool:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from opencoti_patches.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from opencoti_patches.core.config import Config
 
 Kind = Literal["cmake", "make", "cosmocc", "script"]
 
@@ -55,6 +58,19 @@ def profiles(table: Mapping[str, Any], source: str, where: str) -> dict[str, Pro
     """
     names = dict.fromkeys([*_DEFAULTS, *table])
     return {name: _profile(name, table.get(name, {}), source, where) for name in names}
+
+
+def profiles_of(config: Config) -> dict[str, Profile]:
+    """The profiles of a project. Where it has one source, that is what they build."""
+    return profiles(config.build, config.sources[0].into if len(config.sources) == 1 else "", config.file.name)
+
+
+def profile_of(config: Config, name: str) -> Profile:
+    """The project's profile of that name. Errors: UsageError ``unknown-profile``."""
+    known = profiles_of(config)
+    if name not in known:
+        raise UsageError("unknown-profile", f"no profile '{name}'", f"there are: {', '.join(known)}")
+    return known[name]
 
 
 def _profile(name: str, given: Any, source: str, where: str) -> Profile:

@@ -81,9 +81,9 @@ def stream(
         child = _started(
             argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
         )
-        note.write_text(str(child.pid))
         assert child.stdout is not None
         try:
+            note.write_text(str(child.pid))
             for line in child.stdout:
                 file.write(line)
                 heard(line.decode("utf-8", "replace").rstrip("\r\n"))
@@ -143,8 +143,8 @@ def service(
         child = _started(
             argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
         )
-        note.write_text(str(child.pid))
         try:
+            note.write_text(str(child.pid))
             yield Service(child)
         finally:
             _end_group(child)

@@ -81,11 +81,16 @@ def load(name: str, profile: Profile, folder: Path, outputs: Path, tip: Tip) -> 
         raise Refused("no-build", f"{name}: there is no finished build of profile {profile.name}", f"run '{again}'")
     if why := _stale(doc, profile, tip):
         raise Refused("stale-build", f"{name}: the build of {profile.name} {why}", f"run '{again}'")
-    artefacts = _artefacts(doc, name, again)
+    artefacts = manifest.artefacts_of(doc)
+    if not artefacts:
+        raise Refused(
+            "no-build", f"{name}: the build made nothing that its profile calls an artefact", "name it: artefacts = […]"
+        )
     _guard_sizes(name, artefacts)
     _guard_clean(name, profile, outputs, artefacts, again)
     facts = {a.path: f for a in artefacts if (f := facts_of(outputs / a.path)) is not None}
     digest, rows = _interface(doc, folder, name, again)
+    whole = sha256_of(folder / manifest.NAME)
     return Component(
         name=name,
         profile=profile.name,
@@ -96,8 +101,8 @@ def load(name: str, profile: Profile, folder: Path, outputs: Path, tip: Tip) -> 
         platform=platform_of(facts.values()),
         abi=digest,
         abi_rows=rows,
-        smoke=_smoke(folder),
-        whole=sha256_of(folder / manifest.NAME),
+        smoke=_smoke(folder, whole),
+        whole=whole,
     )
 
 
@@ -125,18 +130,6 @@ def _for_its_gpus(profile: Profile, settings: object) -> Profile:
     if stated is None or any(o.startswith(_GPUS) for o in profile.options):
         return profile
     return profile._replace(options=(*profile.options, stated[1]))
-
-
-def _artefacts(doc: Mapping[str, Any], name: str, again: str) -> tuple[manifest.Artefact, ...]:
-    try:
-        found = tuple(manifest.Artefact(str(a["path"]), int(a["bytes"]), str(a["sha256"])) for a in doc["artefacts"])
-    except (KeyError, TypeError, ValueError):
-        raise Refused("stale-build", f"{name}: the build has a damaged manifest", f"run '{again}'") from None
-    if not found:
-        raise Refused(
-            "no-build", f"{name}: the build made nothing that its profile calls an artefact", "name it: artefacts = […]"
-        )
-    return found
 
 
 def too_large(count: int) -> bool | None:
@@ -189,11 +182,11 @@ def _interface(doc: Mapping[str, Any], folder: Path, name: str, again: str) -> t
     return digest, rows
 
 
-def _smoke(folder: Path) -> Smoke:
+def _smoke(folder: Path, whole: str) -> Smoke:
     ran = fs.read_json(folder / SMOKE)
     if not isinstance(ran, dict) or ran.get("schema") != 1:
         return Smoke(why="there is no smoke result")
-    if ran.get("manifest") != sha256_of(folder / manifest.NAME):  # which has the sum of every artefact
+    if ran.get("manifest") != whole:  # which has the sum of every artefact
         return Smoke(why="the smoke result is of another build")
     answers = ran.get("prompts")
     count = len(answers) if isinstance(answers, list) else 0

@@ -14,7 +14,7 @@ from opencoti_patches.build.toolchain import toolchain
 from opencoti_patches.core.config import FILE_NAME, Config
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import CommitId, Series, TreeId, printable
-from opencoti_patches.core.profile import profiles
+from opencoti_patches.core.profile import profile_of
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.core.shipping import Shipping, shipping
 from opencoti_patches.doors import git
@@ -189,14 +189,9 @@ def _tag(wanted: Wanted, version: str) -> str:
 def _components(
     names: Sequence[str], ship: Shipping, config: Config, tip: Tip, store: Store, *, progress: Progress
 ) -> tuple[Component, ...]:
-    known = profiles(config.build, config.sources[0].into if len(config.sources) == 1 else "", config.file.name)
     found = []
     for name in sorted(set(names), key=lambda n: (n != "engine", n)):
-        profile = known.get(ship.components[name])
-        if profile is None:
-            raise UsageError(
-                "unknown-profile", f"no profile '{ship.components[name]}'", f"there are: {', '.join(known)}"
-            )
+        profile = profile_of(config, ship.components[name])
         progress.update(f"looking at {name}")
         place = place_of(config, profile, store)
         found.append(load(name, profile, place.build, toolchain(profile).outputs(profile, place), tip))

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.report.smoked import shown
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import from_here, plural, wrapped
 from opencoti_patches.smoke.bisect import Bisected, Step
 
 _WORDS = {"pass": "passes", "fail": "fails", "skip": "skipped"}
@@ -23,14 +22,14 @@ def report(
         text.append(f"{printable(names[found.first])} is the first at which it fails.")
         last = [s for s in found.steps if s.at == found.first][-1]
         if last.tried.log:
-            text += wrapped(f"its log: {shown(last.tried.log, start)}", 4, 2)
+            text += wrapped(f"its log: {from_here(last.tried.log, start)}", 4, 2)
     elif found.between:
         text += wrapped(f"It is one of {plural(len(found.between), 'patch')}: {found.why}.", 0, 2)
         text += [f"    {printable(names[n])}" for n in found.between]
     else:
         text += wrapped(f"There is nothing to look for: {found.why}.", 0, 2)
         if log := found.steps[-1].tried.log:
-            text += wrapped(f"its log: {shown(log, start)}", 4, 2)
+            text += wrapped(f"its log: {from_here(log, start)}", 4, 2)
     data: dict[str, Any] = {
         "profile": profile,
         "how": how,

@@ -8,7 +8,7 @@ from typing import Any
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.run import Built
 from opencoti_patches.core.model import Finding, Report, printable
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import from_here, plural, wrapped
 
 _SHOWN = 12  # artefacts in text
 
@@ -25,7 +25,7 @@ def report(profile: str, built: Built, start: Path, *, verbose: bool = False) ->
 
 
 def _made(profile: str, built: Built, start: Path, verbose: bool) -> list[str]:
-    where = _shown(built.outputs, start)
+    where = from_here(built.outputs, start)
     done = "nothing to do" if built.up_to_date else plural(built.steps, "step") if built.steps else "built"
     text = wrapped(f"{profile}: {done}, {plural(len(built.artefacts), 'artefact')} in {where}", 0, 2)
     if built.since:
@@ -47,7 +47,7 @@ def _failed(profile: str, built: Built, start: Path) -> list[str]:
         text += wrapped(f"the line is from {printable(f.patch)}", 4, 2)
     elif f.file and not Path(f.file).is_absolute():
         text += wrapped("the line is from the base", 4, 2)
-    return [*text, *wrapped(f"the whole log: {_shown(built.log, start)}", 4, 2)]
+    return [*text, *wrapped(f"the whole log: {from_here(built.log, start)}", 4, 2)]
 
 
 def _findings(built: Built) -> tuple[Finding, ...]:
@@ -77,10 +77,6 @@ def _data(profile: str, built: Built) -> dict[str, Any]:
             "patch": printable(f.patch) or None,
         },
     } | ({"since": built.since} if built.since else {})
-
-
-def _shown(path: Path, start: Path) -> str:
-    return printable(str(path.relative_to(start) if path.is_relative_to(start) else path))
 
 
 def _kind(a: Artefact) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from opencoti_patches.core.model import Report, TreeId, printable
-from opencoti_patches.report.smoked import failure, shown
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.smoked import failure
+from opencoti_patches.report.wrapping import from_here, wrapped
 from opencoti_patches.smoke.canary import Row
 
 
@@ -28,7 +28,10 @@ def report(
     wanted = 0.0 if at_least is None else at_least
     bad = [r for r in rows if not r.holds(wanted)]
     if any(r.failure for r in rows):
-        text += [*wrapped(f"{profile}: the server failed", 0, 2), *wrapped(f"the whole log: {shown(log, start)}", 4, 2)]
+        text += [
+            *wrapped(f"{profile}: the server failed", 0, 2),
+            *wrapped(f"the whole log: {from_here(log, start)}", 4, 2),
+        ]
     elif at_least is not None:
         said = (
             f"less than {at_least:.0%} in {len(bad)} of {len(rows)}" if bad else f"at least {at_least:.0%} everywhere"

@@ -10,7 +10,7 @@ from typing import Any
 from opencoti_patches.build.artefacts import is_build_file
 from opencoti_patches.build.impact import Impact, Reach, Row
 from opencoti_patches.core.model import Finding, Report, printable
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import from_here, plural, wrapped
 
 _ALWAYS = ("host", "base", "cpu", "cuda", "vulkan")  # a column each, where the tree has it
 _WIDE = 40  # columns of the screen that the marks may take
@@ -43,7 +43,7 @@ def report(impact: Impact, start: Path, patches: Path, *, ways: bool = False, ve
 def _findings(impact: Impact, folder: Path, start: Path) -> Iterator[Finding]:
     for patch in impact.patches:
         path = folder / patch.name
-        shown = printable(str(path.relative_to(start) if path.is_relative_to(start) else path))
+        shown = from_here(path, start)
         for claim in patch.claims:
             if claim.wrong:
                 message = f'it says "{printable(claim.text)}", but {printable(claim.wrong)}'

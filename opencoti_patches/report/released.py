@@ -7,13 +7,13 @@ from pathlib import Path
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.release.index import component_of
 from opencoti_patches.release.package import Released
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import from_here, plural, wrapped
 
 
 def report(made: Released, start: Path, *, verbose: bool = False) -> Report:
     """What was packed. Paths are shown from ``start``."""
     index = made.whole
-    where = printable(str(made.folder.relative_to(start) if made.folder.is_relative_to(start) else made.folder))
+    where = from_here(made.folder, start)
     components = [component_of(p) for p in index.pins]
     total = sum(f.bytes for f in made.files)
     word = "wrote" if made.state == "written" else "nothing to do: there is"

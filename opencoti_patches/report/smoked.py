@@ -8,7 +8,7 @@ from typing import Any
 
 from opencoti_patches.core.model import Report, TreeId, printable
 from opencoti_patches.core.smoke import Prompt
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import from_here, plural, wrapped
 from opencoti_patches.smoke.against import Compared, Difference, Side
 from opencoti_patches.smoke.check import Answered, Smoked
 from opencoti_patches.smoke.server import Failure, Launch
@@ -88,11 +88,6 @@ def failure(f: Failure, lines: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def shown(path: Path, start: Path) -> str:
-    """A path from where the program runs."""
-    return printable(str(path.relative_to(start) if path.is_relative_to(start) else path))
-
-
 def _failed(profile: str, side: Side, start: Path) -> list[str]:
     name = printable(side.patch) or BASE
     f, lines = _what(side)
@@ -115,7 +110,7 @@ def _said(f: Failure, lines: Sequence[str]) -> list[str]:
 
 
 def _log(log: Path, start: Path) -> list[str]:
-    return wrapped(f"the whole log: {shown(log, start)}", 4, 2)
+    return wrapped(f"the whole log: {from_here(log, start)}", 4, 2)
 
 
 def _answer(p: Answered) -> list[str]:

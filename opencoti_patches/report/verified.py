@@ -6,13 +6,13 @@ from pathlib import Path
 
 from opencoti_patches.core.model import Finding, Report, printable
 from opencoti_patches.release.findings import Verified
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import from_here, plural, wrapped
 
 
 def report(found: Verified, start: Path, *, verbose: bool = False) -> Report:
     """What was checked and what is wrong. Paths are shown from ``start``."""
     whole = found.whole
-    where = printable(str(found.folder.relative_to(start) if found.folder.is_relative_to(start) else found.folder))
+    where = from_here(found.folder, start)
     text: list[str] = []
     for w in found.wrong:
         text += wrapped(f"{w.check}: {f'{printable(w.file)}: ' if w.file else ''}{printable(w.message)}", 0, 4)

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+
+from opencoti_patches.core.model import printable
 
 WIDTH = 80
+
+
+def from_here(path: Path, start: Path) -> str:
+    """A path as people type it in the folder ``start``, where they run the program."""
+    return printable(str(path.relative_to(start) if path.is_relative_to(start) else path))
 
 
 def plural(count: int, word: str) -> str:

@@ -56,7 +56,7 @@ def brought(folder: Path) -> Standing:
         raise Refused(
             "not-built", f"{folder} has no {manifest.NAME} of a build", "copy it whole from where it was built"
         )
-    found = tuple(Artefact(**row) for row in known["artefacts"])
+    found = manifest.artefacts_of(known)
     for a in found:
         path = folder / a.path
         if not path.is_file() or sha256_of(path) != a.sha256:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence, Set
 from fnmatch import fnmatchcase
@@ -11,7 +10,7 @@ from typing import NamedTuple
 from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.rows import starts
 from opencoti_patches.core.errors import Refused, UsageError
-from opencoti_patches.core.model import Entry, FilePatch, PatchName, encode, printable
+from opencoti_patches.core.model import Entry, FilePatch, PatchName, blob_id, encode, printable
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
 from opencoti_patches.series.heading import heading
@@ -166,7 +165,7 @@ def _of_file(entry: Entry, f: FilePatch, chosen: Set[int], before: bytes) -> tup
         parts[mine].append(moved[len(head) :])
         if not mine:
             put(middle, h._replace(old_start=old, new_start=new), 0)
-    blob = hashlib.sha1(b"blob %d\0" % len(b"".join(middle)) + b"".join(middle)).hexdigest().encode()
+    blob = blob_id(b"".join(middle)).encode()
     first = _INDEX.sub(lambda m: b"index %s..%s" % (m[1], blob[: len(m[2])]), head, count=1)
     second = _INDEX.sub(lambda m: b"index %s..%s" % (blob[: len(m[1])], m[2]), head, count=1)
     return first + b"".join(parts[False]), second + b"".join(parts[True])

@@ -30,6 +30,11 @@ def tree_after(
     return applied(plan)
 
 
+def tip_of(series: Series, base: TreeId, store: Store, *, progress: Progress | None = None) -> TreeId:
+    """The tree after the last patch; the base for a series without any. Errors: as for ``tree_after``."""
+    return tree_after(series, series.entries[-1].name if series.entries else None, base, store, progress=progress)
+
+
 def verdict_on(
     series: Series, name: PatchName, base: TreeId, store: Store, *, progress: Progress | None = None
 ) -> Verdict:

@@ -254,8 +254,8 @@ def test_words_of_make_are_not_taken_for_flags(ask: Ask, toy: Toy) -> None:
     ask("build", "cosmocc", "--json", code=0)
 
 
-def test_no_space_anywhere(ask: Ask, toy: Toy, forked: Forked) -> None:
-    root = toy(config=PROFILE + 'env = { TMPDIR = "/tmp/a b" }\n')
+def test_no_space_anywhere(ask: Ask, toy: Toy, forked: Forked, tmp_path: Path) -> None:
+    root = toy(config=PROFILE + f'env = {{ TMPDIR = "{tmp_path}/a b" }}\n')
     assert ask("build", "cosmocc", "--json", code=2)["error"]["code"] == "bad-folder"
     (root / "opencoti.toml").write_text(CONFIG + "\n[tree]\ndir = 'the tree'\n" + PROFILE)
     refused = ask("build", "cosmocc", "--json", code=2)["error"]

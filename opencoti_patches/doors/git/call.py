@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
@@ -56,3 +56,14 @@ def must(done: proc.Done, doing: str) -> bytes:
         first = next((line for line in done.error_text.splitlines() if line), f"exit {done.code}")
         raise CouldNot("git", f"git could not {doing}: {first.removeprefix('fatal: ').removeprefix('error: ')}", "")
     return done.out
+
+
+def batch(out: bytes) -> Iterator[bytes | None]:
+    """What ``git cat-file --batch`` printed, object by object; None for one that is missing."""
+    at = 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        head = out[at:end].split(b" ")
+        size = int(head[2]) if len(head) == 3 else None
+        yield None if size is None else out[end + 1 : end + 1 + size]
+        at = end + 1 if size is None else end + size + 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.model import CommitId, decode, printable
-from opencoti_patches.doors.git.call import call, environment, must
+from opencoti_patches.doors.git.call import batch, call, environment, must
 
 _FILES = ("100644", "100755")
 
@@ -33,13 +33,9 @@ def files_at(folder: Path, commit: CommitId, path: str) -> dict[str, bytes]:
     ids = {name: oid for name, (mode, _, oid) in found.items() if mode in _FILES}
     asked = "".join(f"{oid}\n" for oid in ids.values()).encode()
     out = must(call(["cat-file", "--batch"], env=env, cwd=folder, input=asked), "read the files of a commit")
-    contents, at = {}, 0
-    for name, oid in ids.items():
-        end = out.index(b"\n", at)
-        words = out[at:end].split(b" ")
-        if len(words) != 3:
+    contents = {}
+    for (name, oid), content in zip(ids.items(), batch(out), strict=True):
+        if content is None:
             raise CouldNot("git", f"the repository lacks the contents of {printable(name)} ({oid})", "fetch them")
-        size = int(words[2])
-        contents[name] = out[end + 1 : end + 1 + size]
-        at = end + size + 2
+        contents[name] = content
     return contents

@@ -13,7 +13,7 @@ from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, encode
 from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.apply import Applied, arguments, read_apply, without_crash
-from opencoti_patches.doors.git.call import SAFE, call, environment, must
+from opencoti_patches.doors.git.call import SAFE, batch, call, environment, must
 from opencoti_patches.doors.git.changes import TreeChanges, read_changes
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
@@ -208,19 +208,14 @@ class Repository:
             return {}
         out = self._run("cat-file", "--batch", doing="read objects", input="".join(o + "\n" for o in wanted).encode())
         found: dict[str, bytes] = {}
-        at = 0
-        for oid in wanted:
-            end = out.index(b"\n", at)
-            head = out[at:end].split(b" ")
-            if len(head) != 3:
+        for oid, content in zip(wanted, batch(out), strict=True):
+            if content is None:
                 raise CouldNot(
                     "store",
                     f"object {oid} is missing from the store",
                     "delete the store (.opencoti) and bootstrap again",
                 )
-            size = int(head[2])
-            found[oid] = out[end + 1 : end + 1 + size]
-            at = end + size + 2
+            found[oid] = content
         return found
 
     def fast_import(self, stream: bytes | Iterable[bytes]) -> bytes:
