@@ -10,12 +10,13 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.build import gpu, interface, manifest, stale, unreached
+from opencoti_patches.build.artefacts import is_build_file
 from opencoti_patches.build.blame import Failure, first_error, with_patch
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.toolchain import (
@@ -130,6 +131,7 @@ class _Build:
             return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made))
         if not job.clean and (untouched := self._untouched(what, targets)) is not None:
             return untouched
+        known = manifest.read(place.build)
         with fs.disk_errors("write the build folder"):
             (place.build / manifest.NAME).unlink(missing_ok=True)
             other = job.profile.kind == "cmake" and not _holds(*self._made_with(what))
@@ -142,6 +144,8 @@ class _Build:
         trees = stale.Trees(place.build)
         before = trees.begin(job.tip)
         self.restructured = unreached.restructured(before, job.tip, self.store)
+        if not self._makes_the_same(known, what, before):
+            manifest.remove(self.outputs, job.profile.artefacts)
         anew = self._leave_nothing_stale(before, what)
         self.tool.begin(place, self.outputs, anew)
         try:
@@ -175,6 +179,14 @@ class _Build:
                     f"build.{self.job.profile.name}.artefacts names {printable(name)}, which is a file of the tree",
                     "name only what the build makes",
                 )
+
+    def _makes_the_same(self, known: Mapping[str, Any] | None, what: dict[str, Any], before: Sequence[TreeId]) -> bool:
+        """Whether this build makes the very files that the last one did. Else one that it does not make any more, of a
+        target that was not named or is gone, would lie there and be taken for a result of it."""
+        if known is None or self.restructured:
+            return False
+        same = all(known["inputs"].get(key) == what[key] for key in ("targets", "settings"))
+        return same and not any(map(is_build_file, stale.changed(before, self.job.tip, self.store)))
 
     def _leave_nothing_stale(self, before: Sequence[TreeId], what: dict[str, Any]) -> bool:
         """See to it that no object of other inputs is taken for new; True if none at all may be used."""

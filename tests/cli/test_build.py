@@ -345,3 +345,25 @@ def test_what_no_program_can_be_given_is_refused(cli: Cli, root: Path, line: str
     toml.write_text(toml.read_text() + f"[build.odd]\n{line}\n")
     ran = cli("-C", root, "build", "odd", "--json")
     assert (ran.code, ran.json["error"]["code"]) == (2, "bad-value")
+
+
+TWO = "add_executable(more src/main.c src/other.c)\n"
+
+
+def test_what_a_build_does_not_make_any_more_is_no_result_of_it(cli: Cli, git: Git, tmp_path: Path) -> None:
+    both: Files = {**FIRST, "CMakeLists.txt": text(CMAKE + TWO)}
+    changed: Files = {**both, "src/other.c": text(OTHER.replace("- 1", "- 1 + 7"))}
+    write_project(tmp_path, git, [both, changed, {**changed, "CMakeLists.txt": text(CMAKE)}])
+    series = tmp_path / "patches/series"
+
+    def made(patches: str, *args: str) -> list[str]:
+        series.write_text(patches)
+        ran = cli("-C", tmp_path, "build", "cpu", *args, "--json")
+        assert ran.code == 0, ran.out
+        return [a["path"] for a in ran.json["artefacts"]]
+
+    assert made("") == ["bin/more", "bin/toy"]
+    assert made("0001-step.patch\n", "--target", "toy") == ["bin/toy"]  # the other is of the tree before
+    assert made("0001-step.patch\n") == ["bin/more", "bin/toy"]
+    assert subprocess.run([tmp_path / ".opencoti/build/cpu/bin/more"], check=False).returncode == 7
+    assert made("0001-step.patch\n0002-step.patch\n") == ["bin/toy"]  # its target is gone
