@@ -7,7 +7,7 @@ on, even if a branch has moved since.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -31,7 +31,7 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
     Errors: UsageError ``no-subdir``, ``bad-rev``; CouldNot ``no-rev``, ``no-repository``, ``submodule``,
     ``unsafe-path`` and those of ``Remote.fetch``.
     """
-    remote = Remote(store.repo, store.fetching / "gitconfig")
+    remote = store.remote
     progress.update(f"fetching {printable(net.shown(source.url))} {source.rev}")
     commit = _fetched(remote, source.url, source.rev)
     tree = _Flattening(source, remote, progress).flatten(commit, [source.url], source.subdir)
@@ -48,18 +48,20 @@ def make_tree(source: Source, store: Store, *, progress: Progress) -> tuple[Tree
 
 def full_rev(url: str, rev: str, store: Store) -> CommitId:
     """The commit that a revision names, fetched. Errors: as ``make_tree``."""
-    return _fetched(Remote(store.repo, store.fetching / "gitconfig"), url, rev)
+    return _fetched(store.remote, url, rev)
 
 
-def fetch_together(url: str, revs: Sequence[str], store: Store) -> None:
+def fetch_together(url: str, revs: Sequence[str], store: Store, meanwhile: Callable[[], None] | None) -> None:
     """Fetch several commits at once, as far as their ids are known; what is not had so is fetched when it is needed.
+    ``meanwhile`` is called while git is at it.
 
     Errors: those of ``Remote.resolve``.
     """
-    remote = Remote(store.repo, store.fetching / "gitconfig")
-    local = _local(url)
+    remote, local = store.remote, _local(url)
+    if local and local.is_dir():
+        remote.seek(local, revs)
     ids = [remote.resolve(local, rev) for rev in revs] if local else [r for r in revs if is_full_id(r)]
-    remote.fetch_ids(str(local or url), ids)
+    remote.fetch_ids(str(local or url), ids, meanwhile)
 
 
 def _fetched(remote: Remote, url: str, rev: str) -> CommitId:

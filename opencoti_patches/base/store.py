@@ -18,6 +18,7 @@ from opencoti_patches.doors import fs
 
 if TYPE_CHECKING:
     from opencoti_patches.doors.git import Repository
+    from opencoti_patches.doors.git.fetch import Remote
 
 
 _AT_REST = 60.0  # seconds without a byte
@@ -50,6 +51,13 @@ class Store:
         from opencoti_patches.doors.git import Repository  # a warm check asks git nothing
 
         return Repository(self.objects)
+
+    @cached_property
+    def remote(self) -> Remote:
+        """What fetches into it, one for the whole run. With the lock held."""
+        from opencoti_patches.doors.git.fetch import Remote
+
+        return Remote(self.repo, self.fetching / "gitconfig")
 
     @classmethod
     def of(cls, project: Path) -> Store:

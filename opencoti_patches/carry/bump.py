@@ -7,6 +7,7 @@ rest goes on without it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +15,9 @@ from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import confirm, guards, guess, over, remember, rows
-from opencoti_patches.carry.by_hand import patch_of
+from opencoti_patches.carry.again import as_before
 from opencoti_patches.carry.contents import Contents
-from opencoti_patches.carry.marks import marked, tree_of
+from opencoti_patches.carry.marks import marked
 from opencoti_patches.carry.model import HunkHow, Marked, Row
 from opencoti_patches.carry.old_side import Old
 from opencoti_patches.carry.resolutions import Resolution
@@ -29,6 +30,7 @@ from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import Replay
 from opencoti_patches.plan.scratch import Scratch, touched
+from opencoti_patches.plan.strict import check
 from opencoti_patches.series.parse import Parsed, parse
 
 
@@ -43,14 +45,17 @@ def bump(
     resolved: Mapping[PatchName, bytes] | None = None,
     skipped: frozenset[PatchName] = frozenset(),
     known: Sequence[Resolution] = (),
+    folder: Path | None = None,
     progress: Progress | None = None,
 ) -> Bumped:
     """Carry the series. ``resolved`` are patches that somebody carried by hand, ``skipped`` are left out,
-    ``known`` is how conflicts were resolved before. Writes nothing but the store."""
-    with fs.scratch(store.scratch, "bump-") as folder:
+    ``known`` is how conflicts were resolved before; new patches are put in the empty ``folder``, where there is one.
+    Writes nothing else but the store."""
+    with contextlib.ExitStack() as stack:
+        folder = folder or stack.enter_context(fs.scratch(store.scratch, "bump-"))
         walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag, known)
         found = walk.run(resolved or {}, skipped, progress or Silent())
-        return Bumped(rows=found, conflict=walk.conflict, reused=walk.reused)
+        return Bumped(rows=found, conflict=walk.conflict, reused=walk.reused, made=walk.made)
 
 
 class First(NamedTuple):
@@ -63,11 +68,12 @@ class First(NamedTuple):
 
 class Bumped(NamedTuple):
     """A row a patch, in order; the first conflict if there is one; by patch, what was resolved before and
-    served again."""
+    served again, and the new patch as a file."""
 
     rows: tuple[Row, ...]
     conflict: First | None
     reused: Mapping[PatchName, tuple[Resolution, ...]]
+    made: Mapping[PatchName, Entry]
 
 
 class Guess(NamedTuple):
@@ -77,6 +83,10 @@ class Guess(NamedTuple):
     entry: Entry | None
     landed: tuple[Landing, ...]
     row: Row
+
+
+def _places(landed: Sequence[Landing]) -> set[tuple[int, int, int]]:
+    return {(w.file, w.hunk, w.offset) for w in landed}
 
 
 class _Walk:
@@ -94,6 +104,7 @@ class _Walk:
         self.entries = entries
         self.known = known
         self.reused: dict[PatchName, tuple[Resolution, ...]] = {}
+        self.made: dict[PatchName, Entry] = {}
         self.old_base, self.new_base = old_base, new_base
         self.store = store
         self.folder = folder
@@ -114,7 +125,7 @@ class _Walk:
     @cached_property
     def old(self) -> Old:
         """The old side, looked at once git has refused something."""
-        return Old(self.entries, self.parsed, self.old_base, self.store, self.folder / "old")
+        return Old(self.entries, self.parsed, self.old_base, self.store, self.folder / "old", self.contents)
 
     @cached_property
     def renames(self) -> dict[str, str]:
@@ -162,7 +173,8 @@ class _Walk:
         """The files that these patches touch, as they are now."""
         state = dict(self.scratch.state())
         paths = touched(self.parsed[e.name] for e in run)
-        self.contents.fetch(state.get(p) for p in paths)
+        was = {p: self.old_listing.get(p) for p in paths}
+        self.contents.fetch(e for p in paths for e in (state.get(p), was[p] if was[p] != state.get(p) else None))
         return Replay(lambda p: self.contents.of(state.get(p)), paths)
 
     def _guesses(self, run: Sequence[Entry]) -> list[Guess]:
@@ -208,10 +220,17 @@ class _Walk:
 
     def _ask(self, guesses: Sequence[Guess]) -> None:
         """Ask git for all of them at once. If it answers otherwise than expected, nothing was asked."""
-        asked = [g for g in guesses if g.entry is not None]
-        landings, errors = self.scratch.take([g.entry for g in asked if g.entry]) if asked else ((), None)
-        wanted = [{(w.file, w.hunk, w.offset) for w in g.landed} for g in asked]
-        if errors is None and [{(w.file, w.hunk, w.offset) for w in landed} for landed in landings] == wanted:
+        asked = [g.entry for g in guesses if g.entry is not None]
+        landings: Sequence[tuple[Landing, ...]]
+        if len(guesses) == len(self.entries) and not any(g.landed for g in guesses):
+            # the series as it will be: the answer goes on record, where the proof of it looks first
+            found = check(Series(dir=self.folder, entries=tuple(asked)), self.new_base, self.store)
+            landings, right = (), all(v.status == "clean" for v in found.verdicts)
+        else:
+            landings, errors = self.scratch.take(asked) if asked else ((), None)
+            wanted = [_places(g.landed) for g in guesses if g.entry is not None]
+            right = errors is None and list(map(_places, landings)) == wanted
+        if right:
             self.rows += [g.row for g in guesses]
             return
         if landings:
@@ -243,11 +262,8 @@ class _Walk:
         return self.contents.diff(a, b)
 
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
-        fresh = self._staged(entry, raw)
-        self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
-        _, errors = self.scratch.take([fresh])
-        if errors is not None:
-            return self._conflict(entry, f"what was resolved by hand no longer applies: {'; '.join(errors[:1])}", ())
+        if errors := self._put(entry, raw):
+            return self._conflict(entry, f"what was resolved by hand no longer applies: {errors[0]}", ())
         found = guards.compare(self.parsed[entry.name], parse(raw, entry.strip, entry.reverse))
         return Row(
             name=entry.name,
@@ -316,39 +332,25 @@ class _Walk:
             held = state.get(path) or self.scratch.listing.get(path)
             return None if held is None or held[0] == "160000" else (held[0], self.store.repo.blobs([held[1]])[held[1]])
 
-        fitted = remember.fit(self.known, merge, entry.name, read)
-        if not isinstance(fitted, remember.Fitted):
-            return fitted or ""
-        before = self._before()
-        after = tree_of(before, fitted.files, self.store.repo)
-        if after == before:
-            return ""
-        where = ", ".join(dict.fromkeys(r.to for r in fitted.used))
         earlier = self.entries[len(self.rows) - 1].name if self.rows else None
-        raw = patch_of(
+        again = as_before(
             entry,
-            earlier,
-            before,
-            after,
+            merge,
+            self._before,
+            self.known,
+            read,
             self.store,
+            earlier=earlier,
+            left_out=left_out,
             project=self.project,
             tag=self.tag,
-            why=f"conflict resolved as for {where}",
         )
-        parsed = parse(raw, entry.strip, entry.reverse)
-        found = guards.compare(self.parsed[entry.name], parsed)
-        self.scratch.ask(touched([parsed]))
-        _, errors = self.scratch.take([self._staged(entry, raw)])
-        if errors is not None:
+        if isinstance(again, str):
+            return again
+        if errors := self._put(entry, again.raw):
             return f"as it was resolved before it does not apply: {errors[0]}"
-        self.reused[entry.name] = fitted.used
-        doubts = [
-            f"resolved before, for {where}",
-            *([left_out] if left_out else []),
-            *(f"lost {x}" for x in found.lost),
-            *(f"would remove {x}" for x in found.clobbered),
-        ]
-        return Row(name=entry.name, status="adapted", reason="; ".join(doubts), interdiff=found.interdiff, raw=raw)
+        self.reused[entry.name] = again.used
+        return again.row
 
     def _sides(self) -> over.Sides:
         state = self.scratch.state()
@@ -372,14 +374,15 @@ class _Walk:
         row = self._row(entry, carried, left_out)
         if row.raw is None:
             return row
-        fresh = self._staged(entry, row.raw)
-        self.scratch.ask(touched([parse(row.raw, entry.strip, entry.reverse)]))
-        _, errors = self.scratch.take([fresh])
-        if errors is not None:
-            return self._conflict(
-                entry, f"what was written for it does not apply: {'; '.join(errors[:1])}", carried.hows
-            )
+        if errors := self._put(entry, row.raw):
+            return self._conflict(entry, f"what was written for it does not apply: {errors[0]}", carried.hows)
         return row
+
+    def _put(self, entry: Entry, raw: bytes) -> tuple[str, ...]:
+        """Let git take a new patch; what it says if it does not."""
+        self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
+        _, errors = self.scratch.take([self._staged(entry, raw)])
+        return () if errors is None else errors or ("git refuses it",)
 
     def _row(self, entry: Entry, carried: over.Over, left_out: str) -> Row:
         at = self.place[entry.name]
@@ -389,4 +392,6 @@ class _Walk:
         )
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
-        return staged(entry, raw, self.folder / f"{self.place[entry.name]}.patch")
+        fresh = staged(entry, raw, self.folder / f"{self.place[entry.name]}.patch")
+        self.made[entry.name] = fresh
+        return fresh

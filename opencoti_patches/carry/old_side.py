@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
+from opencoti_patches.carry import guess
+from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.rows import starts
 from opencoti_patches.core.model import Entry, Hunk, PatchName, TreeId
 from opencoti_patches.doors.git import Landing, runs_of
@@ -16,29 +18,32 @@ from opencoti_patches.series.parse import Parsed
 
 
 class Old:
-    """The series on its old base: contents before each patch, exact places of every hunk."""
+    """The series on its old base: contents before each patch, exact places of every hunk.
+
+    Where every hunk stands at the very line that it names there is nothing to ask; of a series that lacks one such
+    hunk git says where each went. ``folder`` takes the index for that.
+    """
 
     def __init__(
-        self, entries: Sequence[Entry], parsed: Mapping[PatchName, Parsed], base: TreeId, store: Store, folder: Path
+        self,
+        entries: Sequence[Entry],
+        parsed: Mapping[PatchName, Parsed],
+        base: TreeId,
+        store: Store,
+        folder: Path,
+        contents: Contents,
     ) -> None:
         self.entries = entries
         self.parsed = parsed
         self.store = store
-        folder.mkdir()
+        self.base = base
+        self.folder = folder
         self.listing = Listing.of(base, store.listings)
-        scratch = Scratch(store.repo, base, self.listing, folder, {}, touched(parsed.values()))
-        self.landings: dict[PatchName, tuple[Landing, ...]] = {}
-        rest = list(entries)
-        while rest:
-            run = next(runs_of(rest))
-            landings, errors = scratch.take(run)
-            self.landings |= {e.name: landed for e, landed in zip(run, landings, strict=False)}
-            rest = rest[len(landings) + (errors is not None) :]
-        paths = {p for e in entries for p in touched([parsed[e.name]])}
-        held = {p: entry for p in paths if (entry := self.listing.get(p)) and entry[0] not in ("120000", "160000")}
-        contents = store.repo.blobs(oid for _, oid in held.values())
-        self._read = lambda p: contents[held[p][1]] if p in held else None
-        self._paths = paths
+        self._landed: dict[PatchName, tuple[Landing, ...]] = {}
+        self._asked = False
+        self._paths = touched(parsed.values())
+        contents.fetch(map(self.listing.get, self._paths))
+        self._read = lambda p: contents.of(self.listing.get(p))
         self.rewind()
 
     def rewind(self) -> None:
@@ -50,17 +55,17 @@ class Old:
         """Be just before a patch; patches are visited in order."""
         while self.entries[self.at].name != entry.name:
             done = self.entries[self.at]
-            if done.name in self.landings:
-                self.replay.apply(
-                    self.parsed[done.name], {(w.file, w.hunk): w.offset for w in self.landings[done.name]}
-                )
+            landed = self._landings(done)
+            if landed is not None:
+                self.replay.apply(self.parsed[done.name], {(w.file, w.hunk): w.offset for w in landed})
             self.at += 1
 
     def exact(self, entry: Entry) -> Parsed | None:
-        """The patch with its hunks where they are in the old tree; None if it did not apply there."""
-        landed = self.landings.get(entry.name)
+        """The patch that ``goto`` went to with its hunks where they are in the old tree; None if it did not apply
+        there."""
+        landed = self._landings(entry)
         parsed = self.parsed[entry.name]
-        if landed is None or not landed:
+        if not landed:
             return None if landed is None else parsed
         places = starts(parsed, landed, False)
         files = tuple(
@@ -68,6 +73,27 @@ class Old:
             for i, f in enumerate(parsed.files)
         )
         return parsed._replace(files=files)
+
+    def _landings(self, entry: Entry) -> tuple[Landing, ...] | None:
+        """Where the hunks of the patch that is next went; None if it did not apply."""
+        if entry.name not in self._landed and not self._asked:
+            if guess.landings(self.parsed[entry.name], self.replay) == ():
+                self._landed[entry.name] = ()
+            else:
+                self._landed, self._asked = self._ask(), True
+        return self._landed.get(entry.name)
+
+    def _ask(self) -> dict[PatchName, tuple[Landing, ...]]:
+        self.folder.mkdir()
+        scratch = Scratch(self.store.repo, self.base, self.listing, self.folder, {}, self._paths)
+        found: dict[PatchName, tuple[Landing, ...]] = {}
+        rest = list(self.entries)
+        while rest:
+            run = next(runs_of(rest))
+            landings, errors = scratch.take(run)
+            found |= {e.name: landed for e, landed in zip(run, landings, strict=False)}
+            rest = rest[len(landings) + (errors is not None) :]
+        return found
 
 
 def _moved(hunk: Hunk, place: tuple[int, int] | None) -> Hunk:

@@ -179,7 +179,7 @@ class _Carry:
         if not body and f.hunks and f.operation == "modify" and f.old_mode == f.new_mode:
             return b""
         after = b"".join(threeway.applied(new, result.brought))
-        return _indexed(head, now, after, gone=f.operation == "delete") + body
+        return indexed(head, now, after, gone=f.operation == "delete") + body
 
     def _stands(self, hunk: Hunk) -> bool:
         """Whether a hunk stood at the very line that the patch names."""
@@ -191,26 +191,23 @@ class _Carry:
         used = {
             w for f in self.parsed.files for h in f.hunks for x in h.added for w in _NAME.findall(x.split(b"//", 1)[0])
         }
-        had = {w for w in used if any(map(_holds(w), (before for before, _ in self.texts)))}
-        gone = sorted(w for w in had if not any(map(_holds(w), (now for _, now in self.texts))))
+        left = b"\n".join(now for _, now in self.texts)
+        was = b"\n".join(before for before, now in self.texts if before != now)
+        gone = sorted(w for w in used if not _holds(left, w) and _holds(was, w))
         if gone:
             names = ", ".join(w.decode() for w in gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
             self.doubts.append(f"its lines use {names}, which upstream took out of these files")
 
 
-def _holds(word: bytes) -> Callable[[bytes], bool]:
+def _holds(text: bytes, word: bytes) -> bool:
     """Whether a text holds a word."""
-
-    def holds(text: bytes) -> bool:
-        at = text.find(word)  # far cheaper than a pattern that begins with an assertion
-        while at >= 0:
-            end = at + len(word)
-            if text[max(at - 1, 0) : at] not in _LETTERS and text[end : end + 1] not in _LETTERS:
-                return True
-            at = text.find(word, at + 1)
-        return False
-
-    return holds
+    at = text.find(word)  # far cheaper than a pattern that begins with an assertion
+    while at >= 0:
+        end = at + len(word)
+        if text[max(at - 1, 0) : at] not in _LETTERS and text[end : end + 1] not in _LETTERS:
+            return True
+        at = text.find(word, at + 1)
+    return False
 
 
 def _other_function(a: Alignment, b: Brought) -> str:
@@ -223,7 +220,7 @@ def _other_function(a: Alignment, b: Brought) -> str:
     return f"was in '{was}', would be in '{now or 'no function'}'"
 
 
-def _indexed(head: bytes, before: bytes, after: bytes, *, gone: bool) -> bytes:
+def indexed(head: bytes, before: bytes, after: bytes, *, gone: bool = False) -> bytes:
     """The lines above the hunks with the index line's ids brought up to date, at their own length."""
 
     def one(m: re.Match[bytes]) -> bytes:

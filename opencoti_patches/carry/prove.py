@@ -17,6 +17,7 @@ from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import Replay
 from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
+from opencoti_patches.series.order import edited
 from opencoti_patches.series.parse import parse
 from opencoti_patches.tree import trees
 
@@ -34,7 +35,8 @@ def prove(
     made: Mapping[PatchName, TreeId] | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """Check a series in which the patches of ``written`` have new bytes and those ``aside`` do not apply;
+    """Check a series in which the patches of ``written`` have new bytes (which their files may have already, in a scratch
+    folder) and those ``aside`` do not apply;
     ``made`` are the trees that written ones must make, where they are known.
 
     Returns the plan of the series without the latter. Errors: CouldNot ``not-proven``: then nothing may
@@ -44,7 +46,10 @@ def prove(
     with fs.scratch(store.scratch, "prove-") as folder:
         kept = [e for e in entries if e.name not in aside]
         new = [
-            staged(e, written[e.name], folder / f"{i}.patch") if e.name in written else e for i, e in enumerate(kept)
+            e
+            if e.name not in written or _lies(e, written[e.name])
+            else staged(e, written[e.name], folder / f"{i}.patch")
+            for i, e in enumerate(kept)
         ]
         whole = Series(dir=series.dir, entries=tuple(new), listed=series.listed)
         progress.update("proving what was written")
@@ -60,6 +65,11 @@ def prove(
         if first < len(new):
             _one_by_one(new, written, made or {}, whole, plan, base, store, folder, progress)
         return plan
+
+
+def _lies(entry: Entry, raw: bytes) -> bool:
+    """Whether the entry's file has these bytes already."""
+    return entry.raw == raw and not edited(entry)
 
 
 def _one_by_one(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from opencoti_patches.carry.resolutions import Resolution
 from opencoti_patches.carry.target import Target, edited
 from opencoti_patches.carry.write import as_read, guard_plain
 from opencoti_patches.core.config import Config
-from opencoti_patches.core.model import PatchName, Series, TreeId
+from opencoti_patches.core.model import Entry, PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.series import lock, order
 
@@ -39,15 +39,18 @@ def settle(
     progress: Progress,
     skipped: frozenset[PatchName] = frozenset(),
     learned: Sequence[Resolution] = (),
+    made: Mapping[PatchName, Entry] | None = None,
 ) -> Settled:
     """Write everything that the bump changes, all or nothing. ``skipped`` patches stay as files, their
-    lines in the series become comments; ``learned`` goes into the file of resolutions.
+    lines in the series become comments; ``learned`` goes into the file of resolutions; ``made`` are new patches
+    that lie in files already.
 
     Errors: CouldNot ``not-proven``, ``disk``, Refused ``changed-meanwhile``; then nothing is changed.
     """
     written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None and r.name not in skipped}
     leaves = frozenset(r.name for r in rows if r.status == "upstreamed")
-    plan = prove(series.entries, written, leaves | skipped, series, target.base, store, progress=progress)
+    entries = [(made or {}).get(e.name, e) for e in series.entries]
+    plan = prove(entries, written, leaves | skipped, series, target.base, store, progress=progress)
     changes: dict[Path, bytes | None] = {e.path: written[e.name] for e in series.entries if e.name in written}
     changes |= {e.path: None for e in series.entries if e.name in leaves}
     file = series.dir / order.SERIES_FILE

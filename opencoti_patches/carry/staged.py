@@ -11,6 +11,6 @@ from opencoti_patches.series.order import entry_of, stamp_of
 
 def staged(entry: Entry, raw: bytes, path: Path) -> Entry:
     """The entry with other bytes, which are written to ``path``."""
-    fs.write(path, raw, sync=False)
+    fs.scribble(path, raw)
     fresh = entry_of(path.parent, entry.name, raw, strip=entry.strip, reverse=entry.reverse)
     return fresh._replace(path=path, stamp=stamp_of(path.stat()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,14 +89,17 @@ def already(source: Source, value: str) -> bool:
         return False
 
 
-def fetch_both(config: Config, number: int, value: str, store: Store) -> None:
-    """For a store without the old base: old and new commit of a git source in one fetch, not two."""
+def fetch_both(
+    config: Config, number: int, value: str, store: Store, meanwhile: Callable[[], None] | None = None
+) -> None:
+    """For a store without the old base: old and new commit of a git source in one fetch, not two. ``meanwhile`` is
+    called while git is at it."""
     source = config.sources[number]
     if source.kind == "git":
         from opencoti_patches.base.gitsource import fetch_together
 
         store.open()
-        fetch_together(source.url, (source.rev, value), store)
+        fetch_together(source.url, (source.rev, value), store, meanwhile)
 
 
 def _git(source: Source, value: str, pinned: str, store: Store) -> Source:

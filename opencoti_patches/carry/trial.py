@@ -19,7 +19,7 @@ def judged(series: Series, new: Set[PatchName], base: TreeId, store: Store, *, p
         for i, e in enumerate(entries):
             if e.name in new:
                 path = folder / f"{i}.patch"
-                fs.write(path, e.raw, sync=False)
+                fs.scribble(path, e.raw)
                 st = path.stat()
                 entries[i] = e._replace(path=path, stamp=(st.st_mtime_ns, st.st_size))
         return check(series._replace(entries=tuple(entries)), base, store, progress=progress)

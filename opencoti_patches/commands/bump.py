@@ -20,6 +20,7 @@ from opencoti_patches.commands.common import (
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import PatchName, Report, TreeId, printable
 from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import fs
 
 if TYPE_CHECKING:
     from opencoti_patches.carry.session import Session
@@ -72,10 +73,7 @@ def command(
     --skip or --abort. Nothing in patches/ or opencoti.toml changes until all of it can. How a conflict was
     resolved is kept in patches/resolutions.jsonl and serves again, as 'adapted'.
     """
-    from opencoti_patches.carry import remember
-    from opencoti_patches.carry import session as sessions
     from opencoti_patches.carry.target import fetch_both, pick
-    from opencoti_patches.report import bumped
 
     asked = [bool(value), go_on, skip is not None, forget is not None, abort, status]
     if sum(asked) != 1:
@@ -84,7 +82,11 @@ def command(
         )
     if value and (done := _already(run, value, source)):
         run.answer(done, ctx)
-    project = open_project(run, (lambda c, s: fetch_both(c, pick(c, source), value, s)) if value else None)
+    project = open_project(run, (lambda c, s: fetch_both(c, pick(c, source), value, s, _load)) if value else None)
+    from opencoti_patches.carry import remember
+    from opencoti_patches.carry import session as sessions
+    from opencoti_patches.report import bumped
+
     store = project.store
     if status:
         session = sessions.must(store, "report")
@@ -115,15 +117,26 @@ def command(
     run.answer(answer, ctx)
 
 
+def _load() -> None:
+    """Read what the rest of a bump consists of, while git fetches."""
+    import tomlkit  # noqa: F401
+
+    from opencoti_patches.carry import bump, session, settle  # noqa: F401
+    from opencoti_patches.report import bumped  # noqa: F401
+
+
 def _already(run: Run, value: str, wanted: int | None) -> Report | None:
     """The answer if the base is that very version, for which nothing needs to be fetched."""
-    from opencoti_patches.carry import session as sessions
     from opencoti_patches.carry.target import already, pick
-    from opencoti_patches.report import bumped
 
     config = run.config()
     source = config.sources[pick(config, wanted)]
-    if not already(source, value) or sessions.load(Store.of(config.root)) is not None:
+    if not already(source, value):
+        return None
+    from opencoti_patches.carry import session as sessions
+    from opencoti_patches.report import bumped
+
+    if sessions.load(Store.of(config.root)) is not None:
         return None
     return bumped.already(source, value)
 
@@ -190,47 +203,52 @@ def _carry(
         return bumped.already(source, session.value)
     session = session._replace(pinned=target.new.rev)
     skipped = frozenset(session.skipped)
-    done = bump(
-        series,
-        project.base,
-        target.base,
-        store,
-        project=config.name,
-        tag=session.tag,
-        resolved=sessions.resolved(store, session),
-        skipped=skipped,
-        known=known,
-        progress=progress,
-    )
-    refused = (
-        [r.name for r in done.rows if r.status == "adapted" and r.name not in session.resolved] if not accept else []
-    )
-    is_open = sessions.load(store) is not None
-    waits = None
-    settled = Settled((), None)
-    if done.conflict and not dry_run:
-        c = done.conflict
-        progress.update("laying out the conflict")
-        session = sessions.open_conflict(store, session, c.name, c.before, c.marked)
-        waits = bumped.Waiting(c.name, sessions.worktree(store), session.files)
-    elif not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in done.rows):
-        used = [r for some in done.reused.values() for r in some]
-        learned = remember.finished(store, used, session.resolved, called(source, session.value))
-        settled = settle(
-            done.rows,
+    with fs.scratch(store.scratch, "bump-") as folder:
+        done = bump(
             series,
-            config,
-            target,
-            session.value,
+            project.base,
+            target.base,
             store,
+            project=config.name,
+            tag=session.tag,
+            resolved=sessions.resolved(store, session),
             skipped=skipped,
-            learned=learned,
-            dry_run=dry_run,
+            known=known,
+            folder=folder,
             progress=progress,
         )
-        if not dry_run:
-            sessions.close(store)
-            remember.keep(store, [r for r in remember.own(store) if r not in learned])
+        refused = (
+            [r.name for r in done.rows if r.status == "adapted" and r.name not in session.resolved]
+            if not accept
+            else []
+        )
+        is_open = sessions.load(store) is not None
+        waits = None
+        settled = Settled((), None)
+        if done.conflict and not dry_run:
+            c = done.conflict
+            progress.update("laying out the conflict")
+            session = sessions.open_conflict(store, session, c.name, c.before, c.marked)
+            waits = bumped.Waiting(c.name, sessions.worktree(store), session.files)
+        elif not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in done.rows):
+            used = [r for some in done.reused.values() for r in some]
+            learned = remember.finished(store, used, session.resolved, called(source, session.value))
+            settled = settle(
+                done.rows,
+                series,
+                config,
+                target,
+                session.value,
+                store,
+                skipped=skipped,
+                learned=learned,
+                made=done.made,
+                dry_run=dry_run,
+                progress=progress,
+            )
+            if not dry_run:
+                sessions.close(store)
+                remember.keep(store, [r for r in remember.own(store) if r not in learned])
     return bumped.report(
         done.rows,
         bumped.Base(project.base, source),

@@ -77,6 +77,12 @@ def write(target: Path, data: bytes, sync: bool = True) -> None:
             fsync_dir(target.parent)
 
 
+def scribble(target: Path, data: bytes) -> None:
+    """Write one file of a scratch folder of our own, that nobody else looks at: at once, and of any mode."""
+    with disk_errors(f"write {target}"), open(target, "wb") as f:
+        f.write(data)
+
+
 @contextlib.contextmanager
 def create(target: Path, sync: bool = True) -> Iterator[IO[bytes]]:
     """A new file to be written piece by piece, in a folder that nobody looks at yet."""

@@ -20,7 +20,7 @@ from opencoti_patches.doors.git import Landing, apply_check, runs_of
 from opencoti_patches.plan.chain import Known, Records
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.scratch import Scratch, touched
-from opencoti_patches.series.order import stamp_of
+from opencoti_patches.series.order import edited
 from opencoti_patches.series.parse import Parsed, parse
 
 _SEGMENT = 128  # patches between two records: what an edit in the middle costs at most
@@ -66,7 +66,7 @@ class Judge:
         self.pending.clear()
 
     def _record(self, records: Records, begin: int, end: int, tree: TreeId | None = None) -> None:
-        if not any(map(_edited, self.entries[begin:end])):
+        if not any(map(edited, self.entries[begin:end])):
             records.save(begin, self.verdicts[begin:end], self.scratch.changes(), tree)
 
     def _read(self, entries: Sequence[Entry]) -> None:
@@ -175,12 +175,3 @@ class Judge:
         for i in range(begin, len(self.verdicts)):
             if problems := warned.get(self.verdicts[i].name):
                 self.verdicts[i] = self.verdicts[i]._replace(problems=self.verdicts[i].problems + problems)
-
-
-def _edited(entry: Entry) -> bool:
-    """Whether the file changed since its bytes were read: then git may have judged others."""
-    try:
-        st = entry.path.stat()
-    except OSError:
-        return True
-    return stamp_of(st)[: len(entry.stamp)] != entry.stamp

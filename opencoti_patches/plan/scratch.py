@@ -40,7 +40,7 @@ class Scratch:
         self._holds: dict[str, IndexEntry | None] = dict(changes)  # what the base, or the start, has there
         self._in_base: dict[str, IndexEntry | None] = {}
         self._entries: dict[str, IndexEntry] | None = {p: e for p, e in changes.items() if e}  # None: to be read
-        self.repo.write_index(self.index, self._entries)
+        self._unwritten = dict(self._entries or {})  # what the index lacks until git is asked
         self._add(paths)
 
     def _current(self, path: str) -> IndexEntry | None:
@@ -73,11 +73,15 @@ class Scratch:
                     fresh[below] = self._current(below)
         self._holds |= fresh
         new = {p: e for p, e in fresh.items() if e}
-        if new:
-            self.repo.add_to_index(self.index, new)
-            if self._entries is not None:
-                self._entries |= new
+        self._unwritten |= new
+        if self._entries is not None:
+            self._entries |= new
         return bool(new)
+
+    def _write(self) -> None:
+        if self._unwritten:
+            self.repo.add_to_index(self.index, self._unwritten)
+            self._unwritten = {}
 
     def apply(
         self, entries: Sequence[Entry], index: Path | None = None, meanwhile: Callable[[], None] | None = None
@@ -162,6 +166,7 @@ class Scratch:
     def state(self) -> dict[str, IndexEntry]:
         """The index now."""
         if self._entries is None:
+            self._write()
             self._entries = self.repo.read_index(self.index)
         return self._entries
 
@@ -183,6 +188,7 @@ class Scratch:
 
     def copy(self, name: str) -> Path:
         """A copy of the index to try something on."""
+        self._write()
         target = self.index.with_name(name)
         try:
             shutil.copyfile(self.index, target)

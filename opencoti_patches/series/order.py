@@ -230,6 +230,15 @@ def stamp_of(st: os.stat_result) -> tuple[int, ...]:
     return st.st_mtime_ns, st.st_size, st.st_ctime_ns, st.st_ino
 
 
+def edited(entry: Entry) -> bool:
+    """Whether the file is another one since its bytes were read, or is gone."""
+    try:
+        st = entry.path.stat()
+    except OSError:
+        return True
+    return stamp_of(st)[: len(entry.stamp)] != entry.stamp
+
+
 def number_of(name: str) -> int | None:
     """The number a patch file's name begins with, or None."""
     m = _NUMBER.match(name.rsplit("/", 1)[-1])

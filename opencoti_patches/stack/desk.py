@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +13,16 @@ from typing import NamedTuple
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.bump import bump
 from opencoti_patches.carry.compose import composed
+from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.model import Row
+from opencoti_patches.carry.over import indexed
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
+from opencoti_patches.plan.listing import Listing
+from opencoti_patches.plan.replay import Replay
+from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series.order import SERIES_FILE, entry_of
 from opencoti_patches.series.parse import parse
@@ -83,7 +88,8 @@ class Desk:
         if old == new or not entries:
             return Carried(tuple(Row(name=e.name, status="kept") for e in entries), tuple(entries))
         series = self.series._replace(entries=tuple(entries))
-        found = bump(series, old, new, self._listing(old, new), project="", progress=self.progress).rows
+        aside = self._listing(old, new)
+        found = bump(series, old, new, aside, project="", progress=self.progress).rows
         rows: list[Row] = []
         now: list[Entry] = []
         for e, row in zip(entries, found, strict=True):
@@ -94,7 +100,32 @@ class Desk:
                 now.append(self.fresh(e, row.raw))
             elif row.status == "kept":
                 now.append(e)
-        return Carried(tuple(rows), tuple(now))
+        moved = {r.name for r in rows if r.status == "renumbered"}
+        return Carried(tuple(rows), tuple(self._named_anew(now, moved, new, aside) if moved else now))
+
+    def _named_anew(
+        self, entries: Sequence[Entry], moved: Set[PatchName], tree: TreeId, aside: Store
+    ) -> Iterator[Entry]:
+        """The entries, those that moved with index lines that name what is there now: moved back, a patch is the
+        same to the byte."""
+        parsed = [parse(e.raw, e.strip, e.reverse) for e in entries]
+        listing = Listing.of(tree, aside.listings)
+        texts = Contents(self.store.repo, self.folder)
+        texts.fetch(map(listing.get, touched(parsed)))
+        replay = Replay(lambda path: texts.of(listing.get(path)), touched(parsed))
+        for e, one in zip(entries, parsed, strict=True):
+            before = {f.old: list(replay.lines(f.old) or ()) for f in one.files if f.old}
+            replay.apply(one, {})
+            if e.name not in moved or e.reverse:
+                yield e
+                continue
+            parts, at = [], 0
+            for f in (f for f in one.files if f.operation == "modify" and f.hunks and f.old and f.new):
+                begin, end = f.span[0], f.hunks[0].span[0]
+                sides = before[f.old or ""], replay.lines(f.new or "") or ()
+                parts += [e.raw[at:begin], indexed(e.raw[begin:end], *map(b"".join, sides))]
+                at = end
+            yield self.fresh(e, b"".join(parts) + e.raw[at:])
 
     def _listing(self, *wanted: TreeId) -> Store:
         """The store as ``bump`` wants it, these trees listed: in the scratch folder, for nobody asks again."""

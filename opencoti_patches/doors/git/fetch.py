@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -56,6 +56,9 @@ class Remote:
         env |= {"GIT_CONFIG_GLOBAL": str(config), "LC_ALL": "C"}
         env.setdefault("GIT_TERMINAL_PROMPT", "0")  # our own standard error may hide a question
         self._env = env
+        # What was asked in this run: a branch that moves meanwhile means one commit all along.
+        self._revs: dict[tuple[Path, str], CommitId] = {}
+        self._trees: dict[str, TreeId] = {}  # of commits that are in the store
         # A killed fetch leaves these, and git would wait for their owner forever. We are the one writer.
         for lock in (repo.path / "shallow.lock", *(repo.path / "refs" / "opencoti").rglob("*.lock")):
             lock.unlink(missing_ok=True)
@@ -65,14 +68,26 @@ class Remote:
 
         Errors: CouldNot ``no-repository``, ``no-rev``.
         """
-        env = {**self._env, "GIT_CEILING_DIRECTORIES": str(path.parent)}  # a plain folder inside another's is none
-        args = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
-        done = call(args, env=env, cwd=path, options=_OPTIONS) if path.is_dir() else None
-        if done is not None and not done.code:
-            return CommitId(done.out.decode().strip())
-        if done is None or call(["rev-parse", "--git-dir"], env=env, cwd=path, options=_OPTIONS).code:
+        if (path, rev) not in self._revs and not (path.is_dir() and self.seek(path, [rev])):
             raise CouldNot("no-repository", f"{path} is not a git repository", "look at 'url' of the base source")
-        raise no_rev(str(path), rev)
+        if (path, rev) not in self._revs:
+            raise no_rev(str(path), rev)
+        return self._revs[path, rev]
+
+    def seek(self, path: Path, revs: Sequence[str]) -> bool:
+        """Look for several revisions there in one process, for ``resolve``. False where there is no repository."""
+        wanted = [r for r in revs if (path, r) not in self._revs and "\n" not in r]
+        env = {**self._env, "GIT_CEILING_DIRECTORIES": str(path.parent)}  # a plain folder inside another's is none
+        names = b"".join(encode(f"{r}^{{commit}}\n") for r in wanted)
+        done = call(["cat-file", "--batch-check"], env=env, cwd=path, options=_OPTIONS, input=names)
+        rows = (row.split(b" ") for row in done.out.splitlines())
+        found = {
+            (path, r): CommitId(row[0].decode())
+            for r, row in zip(wanted, rows, strict=False)
+            if row[1:2] == [b"commit"]
+        }
+        self._revs |= found
+        return not done.code
 
     def origin(self, path: Path) -> str:
         """URL of the remote that the repository at ``path`` was cloned from, or empty."""
@@ -104,11 +119,13 @@ class Remote:
         self._ask("update-ref", "--stdin", input=refs.encode())
         return commit
 
-    def fetch_ids(self, url: str, ids: Sequence[str]) -> bool:
-        """Bring commits known by their full ids into the store, in one go. False where that cannot be had: ``fetch``
-        says why, one by one."""
-        wanted = [f"{oid}:{_BASES}{oid}" for oid in dict.fromkeys(ids)]
-        return not wanted or not self._call([*_FETCH, "--depth=1", "--", url, *wanted]).code
+    def fetch_ids(self, url: str, ids: Sequence[str], meanwhile: Callable[[], None] | None = None) -> None:
+        """Bring commits known by their full ids into the store, in one go. Where that cannot be had ``fetch`` says why,
+        one by one. ``meanwhile`` is called while git is at it."""
+        if ids:
+            wanted = [f"{oid}:{_BASES}{oid}" for oid in dict.fromkeys(ids)]
+            self._call([*_FETCH, "--depth=1", "--", url, *wanted], meanwhile=meanwhile)
+            self._look(ids)
 
     def has(self, rev: str) -> bool:
         """Whether ``rev`` is the full id of a commit in the store."""
@@ -116,7 +133,9 @@ class Remote:
 
     def tree_of(self, commit: CommitId) -> TreeId:
         """The tree of a commit in the store."""
-        return TreeId(self._ask("rev-parse", "--verify", f"{commit}^{{tree}}").decode().strip())
+        if not self._has_commit(commit):
+            raise CouldNot("git", f"commit {commit} is not in the store", "")
+        return self._trees[commit]
 
     def subtree(self, tree: TreeId, path: str) -> TreeId | None:
         """The folder ``path`` of a tree in the store; None if it is none."""
@@ -135,7 +154,17 @@ class Remote:
         return {m["path"]: m["url"] for m in found.values() if "path" in m and "url" in m}
 
     def _has_commit(self, oid: str) -> bool:
-        return self._call(["cat-file", "-e", f"{oid}^{{commit}}"]).code == 0
+        if oid not in self._trees:
+            self._look([oid])
+        return oid in self._trees
+
+    def _look(self, oids: Sequence[str]) -> None:
+        """Note which of these are commits in the store, and their trees."""
+        names = "".join(f"{oid}^{{commit}}\n{oid}^{{tree}}\n" for oid in oids)
+        rows = self._call(["cat-file", "--batch-check"], input=names.encode()).out.decode().splitlines()
+        for oid, commit, tree in zip(oids, rows[::2], rows[1::2], strict=False):
+            if commit.startswith(f"{oid} commit ") and " tree " in tree:
+                self._trees[oid] = TreeId(tree.split(" ")[0])
 
     def _fetch(self, url: str, rev: str, ref: str, access: Access) -> proc.Done:
         done = self._call([*_FETCH, "--depth=1", "--", url, f"{rev}:{ref}"], access)
@@ -150,7 +179,13 @@ class Remote:
         return next((name.removesuffix("^{}") for at, _, name in rows if at == oid and name != "HEAD"), "")
 
     def _call(
-        self, args: list[str], access: Access = "own", *, more: tuple[str, ...] = (), input: bytes = b""
+        self,
+        args: list[str],
+        access: Access = "own",
+        *,
+        more: tuple[str, ...] = (),
+        input: bytes = b"",
+        meanwhile: Callable[[], None] | None = None,
     ) -> proc.Done:
         env = {**self._env, "GIT_DIR": str(self.repo.path), "GIT_NO_REPLACE_OBJECTS": "1"}
         options: tuple[str, ...] = (*_OPTIONS, *more)
@@ -158,7 +193,8 @@ class Remote:
             env["GIT_PROTOCOL_FROM_USER"] = "0"
             files = "always" if access == "near" else "user"
             options = (*options, "-c", "protocol.ext.allow=never", "-c", f"protocol.file.allow={files}")
-        return call([os.fsdecode(encode(a)) for a in args], env=env, cwd=self.repo.path, options=options, input=input)
+        plain = [os.fsdecode(encode(a)) for a in args]
+        return call(plain, env=env, cwd=self.repo.path, options=options, input=input, meanwhile=meanwhile)
 
     def _ask(self, *args: str, input: bytes = b"") -> bytes:
         done = self._call(list(args), input=input)
@@ -188,7 +224,8 @@ def _including(files: list[str]) -> str:
     includes = "".join(f'[include]\n\tpath = "{f}"\n' for f in quoted)
     return (
         "# Written by opencoti-patches. The user's own configuration, and any owner's repository; one of this machine\n"
-        f"# need not look for new deltas.\n{includes}[safe]\n\tdirectory = *\n[pack]\n\twindow = 0\n"
+        "# need not look for new deltas, nor pack tightly.\n"
+        f"{includes}[safe]\n\tdirectory = *\n[pack]\n\twindow = 0\n\tcompression = 1\n"
     )
 
 

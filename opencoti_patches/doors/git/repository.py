@@ -33,6 +33,9 @@ _CONFIG = """[core]
 """
 
 
+_KEPT = 32 << 20  # bytes of blobs that are kept in memory
+
+
 class NewFile(NamedTuple):
     """One file for ``import_tree``. ``chunks`` gives exactly ``size`` bytes; ``also`` are further paths
     with the same contents and mode (hard links)."""
@@ -50,6 +53,8 @@ class Repository:
     def __init__(self, path: Path, env: Mapping[str, str] | None = None) -> None:
         self.path = path
         self._listed = ("", b"")  # the last tree that was listed
+        self._read: dict[str, bytes] = {}  # contents of blobs: the steps of a run ask for the same ones
+        self._room = _KEPT
         self._env = env or environment(GIT_DIR=str(path), GIT_CEILING_DIRECTORIES=str(path.parent))
 
     def create(self) -> None:
@@ -89,14 +94,8 @@ class Repository:
 
     # -- indexes -----------------------------------------------------------------------------
 
-    def write_index(self, index: Path, entries: Mapping[str, IndexEntry]) -> None:
-        """Make ``index`` hold exactly these entries."""
-        index.unlink(missing_ok=True)  # to git, an index that is not there is an empty one
-        if entries:
-            self.add_to_index(index, entries)
-
     def add_to_index(self, index: Path, entries: Mapping[str, IndexEntry]) -> None:
-        """Add or replace entries of ``index``."""
+        """Add or replace entries of ``index``; to git, one that is not there is an empty one."""
         lines = b"".join(
             b"%s %s\t%s\0" % (mode.encode(), oid.encode(), encode(path)) for path, (mode, oid) in entries.items()
         )
@@ -202,13 +201,13 @@ class Repository:
         return {n: row[0] for n, row in zip(wanted, found, strict=False) if row[1:2] == ["blob"]}
 
     def blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """Contents of blobs by id, one process for all. A missing one is an error."""
-        wanted = list(dict.fromkeys(oids))
-        if not wanted:
-            return {}
-        out = self._run("cat-file", "--batch", doing="read objects", input="".join(o + "\n" for o in wanted).encode())
-        found: dict[str, bytes] = {}
-        for oid, content in zip(wanted, batch(out), strict=True):
+        """Contents of blobs by id, one process for all that were not read before. A missing one is an error."""
+        wanted = dict.fromkeys(oids)
+        found = {oid: self._read[oid] for oid in wanted if oid in self._read}
+        if not (asked := [oid for oid in wanted if oid not in found]):
+            return found
+        out = self._run("cat-file", "--batch", doing="read objects", input="".join(o + "\n" for o in asked).encode())
+        for oid, content in zip(asked, batch(out), strict=True):
             if content is None:
                 raise CouldNot(
                     "store",
@@ -216,6 +215,9 @@ class Repository:
                     "delete the store (.opencoti) and bootstrap again",
                 )
             found[oid] = content
+            if self._room > len(content):
+                self._room -= len(content)
+                self._read[oid] = content
         return found
 
     def fast_import(self, stream: bytes | Iterable[bytes]) -> bytes:
@@ -316,15 +318,15 @@ class Repository:
         """The diff of two contents without context, white space aside: for aligning lines. ``folder`` takes
         two temporary files."""
         old, new = folder / "align-a", folder / "align-b"
-        fs.write(old, a, sync=False)
-        fs.write(new, b, sync=False)
+        fs.scribble(old, a)
+        fs.scribble(new, b)
         args = ("diff", "--no-index", *_ALIGNING, "--", str(old), str(new))
         return call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder).out
 
     def diff_blobs(self, pairs: Sequence[tuple[str, str]]) -> bytes:
         """As ``diff_contents``, of many pairs of blobs: one diff of files that are called by their place in ``pairs``."""
-        sides = ["".join(f"100644 blob {pair[i]}\t{n}\n" for n, pair in enumerate(pairs)) for i in (0, 1)]
-        trees = [self._run("mktree", input=rows.encode(), doing="compare files").decode().strip() for rows in sides]
+        sides = ("".join(f"100644 blob {pair[i]}\t{n}\n" for n, pair in enumerate(pairs)) for i in (0, 1))
+        trees = self._run("mktree", "--batch", input="\n".join(sides).encode(), doing="compare files").decode().split()
         return self._run("diff-tree", "-p", *_ALIGNING, *trees, doing="compare files")
 
     def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool]:
@@ -332,7 +334,7 @@ class Repository:
         paths = []
         for label, content in (("theirs", theirs), ("old", old), ("ours", ours)):
             paths.append(folder / f"merge-{label}")
-            fs.write(paths[-1], content, sync=False)
+            fs.scribble(paths[-1], content)
         args = ["merge-file", "-p", "--diff3", "-L", "upstream", "-L", f"before {name}", "-L", name, *map(str, paths)]
         done = call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder)
         if done.code > 127:
