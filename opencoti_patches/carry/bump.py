@@ -183,11 +183,11 @@ class _Walk:
         now = self._now(run)
         guesses: list[Guess] = []
         for e in run:
-            landed = guess.landings(self.parsed[e.name], now)
-            if landed is not None:
-                row = rows.taken(e, self.parsed[e.name], landed, self._doubts(e, landed, now))
-                guesses.append(Guess(e, landed, row))
-                now.apply(self.parsed[e.name], {(w.file, w.hunk): w.offset for w in landed})
+            took = guess.took(self.parsed[e.name], now)
+            if took is not None:
+                row = rows.taken(e, self.parsed[e.name], took.landed, self._doubts(e, took.landed, now))
+                guesses.append(Guess(e, took.landed, row))
+                now.advance(took.files)
                 continue
             row_ = None if self.failed else self._carried(e, now)
             if row_ is None:
@@ -196,10 +196,11 @@ class _Walk:
                 guesses.append(Guess(None, (), row_))
                 continue
             fresh, parsed = self._staged(e, row_.raw), parse(row_.raw, e.strip, e.reverse)
-            if guess.landings(parsed, now) != () or not touched([parsed]) <= touched([self.parsed[e.name]]):
+            took = guess.took(parsed, now)
+            if took is None or took.landed or not touched([parsed]) <= touched([self.parsed[e.name]]):
                 return guesses
             guesses.append(Guess(fresh, (), row_))
-            now.apply(parsed, {})
+            now.advance(took.files)
         return guesses
 
     def _carried(self, entry: Entry, now: Replay) -> Row | None:

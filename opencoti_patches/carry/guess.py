@@ -4,46 +4,61 @@ what it says must be what was expected."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from opencoti_patches.core.model import Hunk
 from opencoti_patches.doors.git import Landing
-from opencoti_patches.plan.replay import Lines, Replay, position, put
+from opencoti_patches.plan.replay import Lines, Replay, position
 from opencoti_patches.series.parse import Parsed
 
 
-def landings(parsed: Parsed, now: Replay) -> tuple[Landing, ...] | None:
-    """The hunks that git would move, on the files as ``now`` has them; None where it would refuse the patch, or
-    only git can tell."""
+class Took(NamedTuple):
+    """A patch that git would take: the hunks that it would move, and what each file holds afterwards."""
+
+    landed: tuple[Landing, ...]
+    files: dict[str, Lines | None]
+
+
+def took(parsed: Parsed, now: Replay) -> Took | None:
+    """What git would make of a patch on the files as ``now`` has them; None where it would refuse the patch, or only git
+    can tell."""
     found: list[Landing] = []
-    seen: set[str] = set()
+    files: dict[str, Lines | None] = {}
     for number, f in enumerate(parsed.files):
         names = {p for p in (f.old, f.new) if p}
-        if f.binary or names & seen:
+        if f.binary or names & files.keys():
             return None
-        seen |= names
+        lines: Lines = []
         if f.operation == "create":
             if now.lines(f.new or "") is not None:
                 return None
-            continue
-        held = now.lines(f.old or "")
-        if held is None:
-            return None
-        lines = list(held)
-        for hunk in f.hunks:
-            at = _found(lines, hunk)
-            if at is None:
+            for hunk in f.hunks:
+                lines += hunk.new
+        else:
+            held = now.lines(f.old or "")
+            if held is None:
                 return None
-            offset = at - position(hunk, 0)
-            if offset:
-                found.append(Landing(number, hunk.number, at + 1, offset))
-            put(lines, hunk, offset)
-    return tuple(found)
+            lines += held
+            for hunk in f.hunks:
+                old = hunk.old
+                at = _found(lines, hunk, old)
+                if at is None:
+                    return None
+                offset = at - position(hunk, 0)
+                if offset:
+                    found.append(Landing(number, hunk.number, at + 1, offset))
+                lines[at : at + len(old)] = hunk.new
+        files |= dict.fromkeys(names)
+        if f.operation == "copy":
+            files[f.old or ""] = now.lines(f.old or "")
+        if f.new:
+            files[f.new] = lines
+    return Took(tuple(found), files)
 
 
-def _found(lines: Lines, hunk: Hunk) -> int | None:
+def _found(lines: Lines, hunk: Hunk, old: Lines) -> int | None:
     """The line, from 0, at which git finds a hunk: the named one, else the nearest, the later of two as near. One
     that begins with the file's first line, or has no context behind, fits that end of the file alone."""
-    old = hunk.old
     at = position(hunk, 0)
     last = len(lines) - len(old)
     if hunk.old_start <= 1:

@@ -39,8 +39,7 @@ class Old:
         self.base = base
         self.folder = folder
         self.listing = Listing.of(base, store.listings)
-        self._landed: dict[PatchName, tuple[Landing, ...]] = {}
-        self._asked = False
+        self._asked: dict[PatchName, tuple[Landing, ...]] | None = None
         self._paths = touched(parsed.values())
         contents.fetch(map(self.listing.get, self._paths))
         self._read = lambda p: contents.of(self.listing.get(p))
@@ -50,15 +49,18 @@ class Old:
         """Be before the first patch again."""
         self.replay = Replay(self._read, self._paths)
         self.at = 0
+        self._took: guess.Took | None = None  # what the patch that is next does, where all stands at its lines
 
     def goto(self, entry: Entry) -> None:
         """Be just before a patch; patches are visited in order."""
         while self.entries[self.at].name != entry.name:
             done = self.entries[self.at]
             landed = self._landings(done)
-            if landed is not None:
+            if self._took is not None:
+                self.replay.advance(self._took.files)
+            elif landed is not None:
                 self.replay.apply(self.parsed[done.name], {(w.file, w.hunk): w.offset for w in landed})
-            self.at += 1
+            self.at, self._took = self.at + 1, None
 
     def exact(self, entry: Entry) -> Parsed | None:
         """The patch that ``goto`` went to with its hunks where they are in the old tree; None if it did not apply
@@ -76,12 +78,11 @@ class Old:
 
     def _landings(self, entry: Entry) -> tuple[Landing, ...] | None:
         """Where the hunks of the patch that is next went; None if it did not apply."""
-        if entry.name not in self._landed and not self._asked:
-            if guess.landings(self.parsed[entry.name], self.replay) == ():
-                self._landed[entry.name] = ()
-            else:
-                self._landed, self._asked = self._ask(), True
-        return self._landed.get(entry.name)
+        if self._took is None and self._asked is None:
+            self._took = guess.took(self.parsed[entry.name], self.replay)
+            if self._took is None or self._took.landed:
+                self._took, self._asked = None, self._ask()
+        return () if self._asked is None else self._asked.get(entry.name)
 
     def _ask(self) -> dict[PatchName, tuple[Landing, ...]]:
         self.folder.mkdir()

@@ -18,7 +18,7 @@ from opencoti_patches.plan.replay import Replay
 from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series.order import edited
-from opencoti_patches.series.parse import parse
+from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.tree import trees
 
 _AT_ONCE = 128  # patches of one call
@@ -112,15 +112,16 @@ class _Case(NamedTuple):
 def _replayed(
     new: Sequence[Entry], written: Mapping[PatchName, bytes], plan: Plan, base: TreeId, store: Store
 ) -> list[_Case] | None:
-    """The cases from a replay of the whole series in memory; None unless it ends, to the byte, at the tree that
-    git made."""
+    """The cases from a replay in memory of the files that the written patches touch; None unless each ends, to the byte,
+    as it is in the tree that git made."""
     if plan.tip is None or any(v.places for v in plan.verdicts):
         return None
     parsed = [parse(e.raw, e.strip, e.reverse) for e in new]
+    ours = _with_sources(parsed, touched(one for e, one in zip(new, parsed, strict=True) if e.name in written))
     listing = Listing.of(base, store.listings)
-    had = {p: entry for p in touched(parsed) if (entry := listing.get(p))}
+    had = {p: entry for p in ours if (entry := listing.get(p))}
     contents = store.repo.blobs(oid for mode, oid in had.values() if mode != "160000")
-    replay = Replay(lambda p: contents.get(had[p][1]) if p in had else None, touched(parsed))
+    replay = Replay(lambda p: contents.get(had[p][1]) if p in had else None, ours)
     modes = {p: mode for p, (mode, _) in had.items()}
     cases: list[_Case] = []
     for e, one in zip(new, parsed, strict=True):
@@ -132,19 +133,28 @@ def _replayed(
             before = {p: (mode, b"".join(lines or ())) for p, (mode, lines) in held.items()}
             cases.append(_Case(e, before, frozenset(paths)))
         replay.apply(one, {})
-        for f in one.files:
+        for f in (f for f in one.files if f.old in ours or f.new in ours):
             mode = f.new_mode or modes.get(f.old or "", "100644")
             if f.old and f.operation in ("delete", "rename"):
                 modes.pop(f.old, None)
             if f.new:
                 modes[f.new] = mode
     made = {p: now for p, (_, now) in store.repo.diff_trees(base, plan.tip).items()}
-    for p in touched(parsed):
+    for p in ours:
         lines = replay.lines(p) if p in modes else None
-        ours = (modes[p], blob_id(b"".join(lines))) if lines is not None else None
-        if ours != (made[p] if p in made else had.get(p)):
+        is_now = (modes[p], blob_id(b"".join(lines))) if lines is not None else None
+        if is_now != (made[p] if p in made else had.get(p)):
             return None
     return cases if made.keys() <= touched(parsed) else None
+
+
+def _with_sources(parsed: Sequence[Parsed], paths: set[str]) -> set[str]:
+    """These paths, and those from which a patch renames or copies a file to one of them."""
+    found = set(paths)
+    for f in (f for one in reversed(parsed) for f in one.files):
+        if f.old and f.new in found:
+            found.add(f.old)
+    return found
 
 
 def _from_trees(
@@ -197,11 +207,7 @@ def _batches(cases: Sequence[_Case]) -> list[list[_Case]]:
 def _taken(batch: Sequence[_Case], folder: Path) -> bool:
     """Whether ``git apply --check`` takes them, without an offset, where their files are as before each."""
     with fs.scratch(folder, "checkout-") as checkout:
-        for path, (mode, content) in (held for case in batch for held in case.before.items()):
-            if content is None:
-                fs.inside(checkout, path).mkdir(parents=True)
-            else:
-                fs.put(checkout, path, content, mode)
+        fs.put_all(checkout, dict(held for case in batch for held in case.before.items()))
         first = batch[0].entry
         done = git.apply_check(checkout, *(c.entry.path for c in batch), strip=first.strip, reverse=first.reverse)
         return done.ok and not any(done.landings)

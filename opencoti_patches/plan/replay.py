@@ -16,6 +16,8 @@ Lines = list[bytes]
 
 def lines_of(content: bytes) -> Lines:
     """A file's lines, split at ``\\n`` alone, each with its end."""
+    if b"\r" not in content:
+        return content.splitlines(keepends=True)
     parts = content.split(b"\n")
     last = parts.pop()
     return [p + b"\n" for p in parts] + ([last] if last else [])
@@ -36,6 +38,10 @@ class Replay:
             content = self._read(path)
             self._files[path] = None if content is None else lines_of(content)
         return self._files[path]
+
+    def advance(self, files: Mapping[str, Lines | None]) -> None:
+        """Go over one patch after which these files hold these lines."""
+        self._files.update(files)
 
     def apply(self, parsed: Parsed, offsets: Mapping[tuple[int, int], int]) -> None:
         """Go over one patch that git took. ``offsets`` by (file from 0, hunk from 1)."""

@@ -43,10 +43,14 @@ class Parsed(NamedTuple):
     defects: tuple[Defect, ...]
 
 
-@lru_cache(maxsize=2048)
 def parse(raw: bytes, strip: int = 1, reverse: bool = False) -> Parsed:
     """Read a patch. ``reverse`` swaps old and new, so that both always mean before and after. What was read is
     kept: a bump reads each patch in several steps that know nothing of each other."""
+    return _parse(raw, strip, reverse)
+
+
+@lru_cache(maxsize=2048)
+def _parse(raw: bytes, strip: int, reverse: bool) -> Parsed:
     parsed = _Reader(raw, strip).read()
     if not reverse:
         return parsed
@@ -150,7 +154,6 @@ class _Reader:
         self.at += 1
         while self._next(0).endswith(b"\n"):
             line = self.lines[self.at].rstrip(b"\r\n")
-            word = line.split(b" ", 2)
             if line.startswith(b"--- "):
                 name = named(line[4:], dated=False)
                 if name != b"/dev/null":
@@ -166,12 +169,13 @@ class _Reader:
                 elif operation == "modify":
                     operation = "delete"
             elif line.startswith((b"old mode ", b"new mode ")):
-                modes[word[0].decode()] = _mode(line[9:])
+                modes[line[:3].decode()] = _mode(line[9:])
             elif line.startswith(b"deleted file mode "):
                 operation, modes["old"], said = "delete", _mode(line[18:]), True
             elif line.startswith(b"new file mode "):
                 operation, modes["new"], said = "create", _mode(line[14:]), True
             elif line.startswith(_MOVES):
+                word = line.split(b" ", 2)
                 operation, said = "rename" if word[0] == b"rename" else "copy", True
                 # here git takes the name to be without its a/ or b/
                 moved = stripped(unquote(word[2]) if len(word) > 2 else b"", max(self.strip - 1, 0)) or ""

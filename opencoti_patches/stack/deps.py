@@ -111,10 +111,10 @@ class _Tried:
         like it."""
         lines, where = without(cells, other)
         alone = self.parsed._replace(files=(f._replace(operation="modify", new=f.old),))
-        landed = guess.landings(alone, Replay(lambda _: b"".join(lines), {f.old or ""}))
-        if landed is None:
+        took = guess.took(alone, Replay(lambda _: b"".join(lines), {f.old or ""}))
+        if took is None:
             return False
-        far = {w.hunk: w.offset for w in landed}
+        far = {w.hunk: w.offset for w in took.landed}
         grown = 0
         for hunk in f.hunks:
             lead = next(i for i, line in enumerate(hunk.lines) if line[:1] != b" ") - grown
