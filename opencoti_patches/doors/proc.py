@@ -15,6 +15,8 @@ from typing import BinaryIO, NamedTuple
 from opencoti_patches.core.errors import CouldNot
 
 _GRACE = 3.0  # seconds a child gets between terminate and kill
+_SETTLE = 1.0  # seconds for what a child started to end after it
+_TICK = 0.05  # seconds between two looks at what a child says
 
 
 class Done(NamedTuple):
@@ -74,25 +76,53 @@ def stream(
     """Run a program in a process group of its own; what it prints goes into ``log``, appended, and line by line to
     ``heard``. Its exit code. An error in ``heard``, an interrupt or a termination of ours ends the whole group.
 
-    Errors: CouldNot ``no-tool``, ``disk``; ``locked`` where what a killed run of ours started with that log still runs.
+    It is over when the program has ended. What that left at work in its group gets a moment, then is ended too; a daemon
+    with a session of its own goes on. Neither is waited for: it writes into the file, there is no pipe to hold open.
+
+    Errors: CouldNot ``no-tool``; ``locked`` where what a killed run of ours started with that log still runs.
     """
-    with _terminable(), _noted(log) as note, open(log, "ab") as file:
+    with _terminable(), _noted(log) as note, open(log, "ab") as file, open(log, "rb") as said:
         _say(argv, file)
+        said.seek(0, os.SEEK_END)
         child = _started(
-            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
+            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
         )
-        assert child.stdout is not None
         try:
             note.write_text(str(child.pid))
-            for line in child.stdout:
-                file.write(line)
-                heard(line.decode("utf-8", "replace").rstrip("\r\n"))
-            return child.wait()
+            begun = b""  # a line without its end
+            while (code := _code(child, _TICK)) is None:
+                begun = _hear(said, begun, heard)
+            if not _gone(child.pid, _SETTLE):
+                _end_group(child)
+                file.write(b"\n+ what it started still ran when this had ended: it was ended too\n")
+                file.flush()
+            if begun := _hear(said, begun, heard):
+                heard(_line(begun))
+            return code
         except BaseException:
             _end_group(child)
             raise
-        finally:
-            child.stdout.close()
+
+
+def _code(child: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """Its exit code; None if it still runs after so many seconds."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return child.wait(seconds)
+    return None
+
+
+def _hear(said: BinaryIO, begun: bytes, heard: Callable[[str], None]) -> bytes:
+    """Hand on the lines that came, the first with what was there of it; what there is of the next one."""
+    for part in said:
+        begun += part
+        if part.endswith(b"\n"):
+            heard(_line(begun))
+            begun = b""
+    return begun
+
+
+def _line(said: bytes) -> str:
+    return said.decode("utf-8", "replace").rstrip("\r\n")
 
 
 class Service:
@@ -108,25 +138,11 @@ class Service:
     def end(self, seconds: float) -> int | None:
         """Ask it to terminate; its exit code, None if it still runs after so many seconds."""
         self._child.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._child.wait(seconds)
-        return None
+        return _code(self._child, seconds)
 
     def left(self, seconds: float) -> bool:
         """Whether, so long after its end, a process that it started is there."""
-        until = time.monotonic() + seconds
-        while self._group():
-            if time.monotonic() > until:
-                return True
-            time.sleep(0.02)
-        return False
-
-    def _group(self) -> bool:
-        try:
-            os.killpg(self._child.pid, 0)
-        except (ProcessLookupError, PermissionError):  # the latter: only what has ended and nobody asked after
-            return False
-        return True
+        return not _gone(self._child.pid, seconds)
 
 
 @contextlib.contextmanager
@@ -157,7 +173,6 @@ def guard_alone(log: Path) -> None:
     """
     with contextlib.suppress(OSError, ValueError):
         group = int(_note(log).read_text())
-        os.killpg(group, 0)
         if not _at_work(group):
             return
         raise CouldNot(
@@ -168,8 +183,12 @@ def guard_alone(log: Path) -> None:
 
 
 def _at_work(group: int) -> bool:
-    """Whether a process of a group that is there does anything: one that has ended may be listed for long, where nobody
-    asks after it."""
+    """Whether a process of a group does anything: one that has ended may be listed for long, where nobody asks after
+    it."""
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):  # the latter: only what has ended and nobody asked after
+        return False
     stats = list(Path("/proc").glob("[0-9]*/stat"))
     if not stats:
         return True  # nothing tells
@@ -179,6 +198,16 @@ def _at_work(group: int) -> bool:
             if of == str(group) and state not in "ZX":
                 return True
     return False
+
+
+def _gone(group: int, seconds: float) -> bool:
+    """Whether all of a group has ended, at the latest after so many seconds."""
+    until = time.monotonic() + seconds
+    while _at_work(group):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def _note(log: Path) -> Path:
@@ -266,7 +295,8 @@ def _started(
     except OSError as e:
         if e.errno == errno.ENOEXEC and os.fspath(argv[0]) != "sh":  # an APE, or a script without a first line
             again = ["sh", program, *argv[1:]]
-            return _started(again, cwd=cwd, env=env, stderr=stderr, stdin=stdin, start_new_session=start_new_session)
+            own = start_new_session
+            return _started(again, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=own)
         raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "") from None
 
 
