@@ -101,8 +101,9 @@ class Cosmocc:
                 _INSTEAD.get(flag, "take it away"),
             )
         if not is_there(found):
+            key = f"build.{profile.name}{'.toolchain' if profile.toolchain else ''}"
             raise CouldNot(
-                "no-tool", f"no cosmocc in {found}", f"opencoti-patches doctor {profile.name} says how to get it"
+                "no-tool", f"{key}: no cosmocc in {found}", f"opencoti-patches doctor {profile.name} says how to get it"
             )
 
     def begin(self, place: Place, outputs: Path, anew: bool) -> None:

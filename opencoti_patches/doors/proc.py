@@ -286,18 +286,21 @@ def _started(
             start_new_session=start_new_session,
         )
     except FileNotFoundError:
-        missing = cwd if cwd is not None and not cwd.is_dir() else argv[0]
-        raise CouldNot(
-            "no-tool",
-            f"cannot run {os.fspath(argv[0])}: {os.fspath(missing)} is not there",
-            "install it, or put it on PATH",
-        ) from None
+        name = os.fspath(argv[0])
+        if cwd is not None and not cwd.is_dir():
+            raise CouldNot("no-tool", f"cannot run {name}: {cwd} is not there", "make that folder") from None
+        if "/" in name and os.path.exists(os.path.join(cwd or "", name)):
+            what, mend = "the program of its first line is not there", "install that, or change the line"
+        else:
+            what, mend = "it is not there", "name a file that is" if "/" in name else "install it, or put it on PATH"
+        raise CouldNot("no-tool", f"cannot run {name}: {what}", mend) from None
     except OSError as e:
         if e.errno == errno.ENOEXEC and os.fspath(argv[0]) != "sh":  # an APE, or a script without a first line
             again = ["sh", program, *argv[1:]]
             own = start_new_session
             return _started(again, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=own)
-        raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "") from None
+        mend = "name a file that is executable: chmod +x makes it one" if e.errno == errno.EACCES else ""
+        raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", mend) from None
 
 
 def _ended(child: subprocess.Popen[bytes]) -> None:

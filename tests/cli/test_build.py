@@ -176,7 +176,7 @@ def test_what_cannot_be_built_is_said_in_one_line(cli: Cli, root: Path) -> None:
     assert cli("-C", root, "build", "x", "--json").json["error"]["code"] == "no-folder"
     config.write_text(whole + '\n[build.x]\nlauncher = "no-such-launcher"\n')
     ran = cli("-C", root, "build", "x", "--json")
-    assert (ran.code, ran.json["failure"]["step"]) == (1, "build")
+    assert (ran.code, ran.json["error"]["code"]) == (3, "no-tool")
 
 
 def test_edits_in_the_tree_are_not_built_over(cli: Cli, root: Path) -> None:
