@@ -128,7 +128,7 @@ class _Build:
         tools = manifest.versions(self.tool.tools(job.profile), self.env)
         targets = job.targets or job.profile.targets
         what = manifest.inputs_of(job.profile, targets, job.base, job.tip, job.series, tools, heeded(job.profile))
-        proc.guard_alone(self.log)
+        proc.guard_alone(place.build)
         self._guard_sources()
         if not job.clean and (made := self._up_to_date(what)) is not None:
             return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made))

@@ -17,6 +17,7 @@ from opencoti_patches.core.errors import CouldNot
 _GRACE = 3.0  # seconds a child gets between terminate and kill
 _SETTLE = 1.0  # seconds for what a child started to end after it
 _TICK = 0.05  # seconds between two looks at what a child says
+_NOTE = ".{}.group"  # beside a log: the process group that writes it
 
 
 class Done(NamedTuple):
@@ -79,7 +80,7 @@ def stream(
     It is over when the program has ended. What that left at work in its group gets a moment, then is ended too; a daemon
     with a session of its own goes on. Neither is waited for: it writes into the file, there is no pipe to hold open.
 
-    Errors: CouldNot ``no-tool``; ``locked`` where what a killed run of ours started with that log still runs.
+    Errors: CouldNot ``no-tool``; ``locked`` as ``guard_alone``.
     """
     with _terminable(), _noted(log) as note, open(log, "ab") as file, open(log, "rb") as said:
         _say(argv, file)
@@ -166,20 +167,22 @@ def service(
             _end_group(child)
 
 
-def guard_alone(log: Path) -> None:
-    """Refuse to run beside what a killed run of ours started with this log: it works on the same files.
+def guard_alone(logs: Path) -> None:
+    """Refuse to run beside what a killed run of ours started whose log is in this folder: it works on the same files. Notes
+    of what has ended are swept. To be called by the one writer of the folder.
 
     Errors: CouldNot ``locked``, with the command that ends it.
     """
-    with contextlib.suppress(OSError, ValueError):
-        group = int(_note(log).read_text())
-        if not _at_work(group):
-            return
-        raise CouldNot(
-            "locked",
-            f"what a killed run of ours started still runs (process group {group})",
-            f"wait for its end, or end it: kill -- -{group}",
-        )
+    for note in sorted(logs.glob(_NOTE.format("*"))):
+        with contextlib.suppress(OSError, ValueError):
+            group = int(note.read_text())
+            if _at_work(group):
+                raise CouldNot(
+                    "locked",
+                    f"what a killed run of ours started still runs (process group {group})",
+                    f"wait for its end, or end it: kill -- -{group}",
+                )
+        note.unlink(missing_ok=True)
 
 
 def _at_work(group: int) -> bool:
@@ -210,18 +213,15 @@ def _gone(group: int, seconds: float) -> bool:
     return True
 
 
-def _note(log: Path) -> Path:
-    return log.with_name(f".{log.name}.group")
-
-
 @contextlib.contextmanager
 def _noted(log: Path) -> Iterator[Path]:
     """A file beside the log for the process group that writes it, gone once that has ended."""
-    guard_alone(log)
+    guard_alone(log.parent)
+    note = log.with_name(_NOTE.format(log.name))
     try:
-        yield _note(log)
+        yield note
     finally:
-        _note(log).unlink(missing_ok=True)
+        note.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
