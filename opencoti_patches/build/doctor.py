@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from opencoti_patches.build import cosmocc
+from opencoti_patches.build import cosmocc, gpu
 from opencoti_patches.build.manifest import versions
 from opencoti_patches.build.programs import install
 from opencoti_patches.build.toolchain import Place, child_environment, extra, toolchain
@@ -55,6 +55,9 @@ def examine(profiles: Sequence[tuple[Profile, Place]], archive: Path | None = No
                 tools = ["make", *extra(profile)]
         rows += [_need(profile.name, tool, env) for tool in tools]
         rows += _settings(profile, place, env)
+        if header := gpu.nccl_taken(profile, env):
+            said = f"{header}: where CMake finds NCCL, the library needs it wherever it runs; {gpu.NCCL_OFF} spares it"
+            rows.append(Need(profile.name, "nccl", said))
     return rows
 
 
