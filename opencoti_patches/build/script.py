@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from opencoti_patches.build import unfinished
-from opencoti_patches.build.toolchain import Outcome, Place, extra, no_spaces
+from opencoti_patches.build.toolchain import Outcome, Place, Toolchain, extra, no_spaces
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.profile import Profile
 from opencoti_patches.doors import fs
 
 
-class Script:
+class Script(Toolchain):
     """The script is called with ``-jN`` and the profile's options; the artefacts are in its HOME."""
 
     def outputs(self, profile: Profile, place: Place) -> Path:
@@ -52,14 +52,8 @@ class Script:
             unfinished.remove_written(outputs, mark.since() or 0)
         mark.end()
 
-    def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
-        return []
-
     def build(self, profile: Profile, place: Place, targets: Sequence[str], jobs: int) -> Sequence[str]:
         return [str(place.source / profile.script), f"-j{jobs}", *profile.options, *targets]
-
-    def clean(self, profile: Profile, place: Place) -> Sequence[str]:
-        return []
 
     def tools(self, profile: Profile) -> Sequence[str]:
         return extra(profile)
