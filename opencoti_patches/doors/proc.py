@@ -173,7 +173,7 @@ def guard_alone(logs: Path) -> None:
 
     Errors: CouldNot ``locked``, with the command that ends it.
     """
-    for note in sorted(logs.glob(_NOTE.format("*"))):
+    for note in sorted(logs.glob(_NOTE.format("*.log"))):
         with contextlib.suppress(OSError, ValueError):
             group = int(note.read_text())
             if _at_work(group):

@@ -46,6 +46,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def program(root: Path) -> list[str]:
+    """How the program is called on a project."""
     return [sys.executable, "-m", "opencoti_patches", "-C", str(root)]
 
 
