@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,9 @@ _OTHER = re.compile(
     r"^cosmo\S+: fatal error: |^distcc\[\d+\] (?:\(\w+\) )?ERROR: "
     r"|(?:^|: )(?:undefined reference to|ld: |CMake Error|make(?:\[\d+\])?: \*\*\*|ninja: error:)"
 )
+# what a shell, make or ninja says of a program that is not there
+_MISSING = re.compile(r"^\S*sh: .*: (?:command )?not found$|^make(?:\[\d+\])?: [^*].*: No such file or directory$")
+_TITLE = re.compile(r"^CMake Error at .* \(.*\):$")  # the words stand below
 
 
 class Failure(NamedTuple):
@@ -40,7 +44,13 @@ def first_error(lines: Sequence[str], tree: Path, start: Path) -> Failure | None
             inside = file.is_relative_to(tree.resolve())
             name = str(file.relative_to(tree.resolve())) if inside else m["file"]
             return Failure(message=m["what"], file=name, line=int(m["line"]))
-    other = next((line for line in lines if _OTHER.search(line)), None)
+    at = next((n for n, line in enumerate(lines) if _OTHER.search(line)), None)
+    other = lines[at] if at is not None else ""
+    if not other or other.endswith(" 127"):  # a program that could not be started; said once, by whoever tried it
+        other = next((line for line in lines[:at] if _MISSING.match(line)), other)
+    if at is not None and _TITLE.match(other):
+        said = itertools.takewhile(lambda line: not line or line.startswith(" "), lines[at + 1 :])
+        other = " ".join((other, *(line.strip() for line in said if line)))
     return Failure(message=other.strip()) if other else None
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from opencoti_patches.build import unfinished
 from opencoti_patches.build.script import make_folders, own_folders
-from opencoti_patches.build.toolchain import Outcome, Place, extra, no_spaces
+from opencoti_patches.build.toolchain import Outcome, Place, Toolchain, extra, no_spaces
 from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.profile import Profile
 from opencoti_patches.doors import fs
@@ -66,7 +66,7 @@ def commands(folder: Path, have: Path | None = None) -> tuple[str, ...]:
     return (unpack,) if have else (f"curl -fLO {URL}", f"echo '{SHA256}  {ZIP}' | sha256sum -c", unpack)
 
 
-class Cosmocc:
+class Cosmocc(Toolchain):
     """make, in a makefile that writes under ``o/$(MODE)/``."""
 
     def outputs(self, profile: Profile, place: Place) -> Path:
@@ -101,8 +101,9 @@ class Cosmocc:
                 _INSTEAD.get(flag, "take it away"),
             )
         if not is_there(found):
+            key = f"build.{profile.name}{'.toolchain' if profile.toolchain else ''}"
             raise CouldNot(
-                "no-tool", f"no cosmocc in {found}", f"opencoti-patches doctor {profile.name} says how to get it"
+                "no-tool", f"{key}: no cosmocc in {found}", f"opencoti-patches doctor {profile.name} says how to get it"
             )
 
     def begin(self, place: Place, outputs: Path, anew: bool) -> None:
@@ -119,9 +120,6 @@ class Cosmocc:
         if outcome != "whole":
             unfinished.remove_odd(outputs, mark.since() or 0)
         mark.end()
-
-    def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
-        return []
 
     def build(self, profile: Profile, place: Place, targets: Sequence[str], jobs: int) -> Sequence[str]:
         return [*_make(profile, place), f"-j{jobs}", *targets]

@@ -28,7 +28,7 @@ class Made(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The objects of one profile's build."""
+    """The objects of one profile's build; none where no depfiles tell."""
 
     profile: str
     objects: tuple[Made, ...]
@@ -44,7 +44,7 @@ def builds_of(profiles: Iterable[Profile], series: Series, base: TreeId, config:
         if (inputs.get("base"), inputs.get("patches")) == (base, rows):
             start = place.build if profile.kind == "cmake" else place.source
             made = objects(toolchain(profile).outputs(profile, place), start, config.tree)
-            found += [Known(profile.name, tuple(made))] if made else []
+            found.append(Known(profile.name, tuple(made)))
     return found
 
 

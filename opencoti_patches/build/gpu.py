@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from pathlib import Path
 
 from opencoti_patches.build.toolchain import for_cuda
 from opencoti_patches.core.errors import CouldNot
@@ -10,6 +12,8 @@ from opencoti_patches.core.profile import Profile
 from opencoti_patches.doors import proc
 
 _OPTION = "-DCMAKE_CUDA_ARCHITECTURES"
+NCCL_OFF = "-DGGML_CUDA_NCCL=OFF"
+"""Builds llama.cpp's library for CUDA without NCCL, which it takes where it is and needs from then on."""
 _ASK = ("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
 
 
@@ -32,3 +36,11 @@ def architectures(answer: str) -> list[str]:
     code for each, no PTX."""
     known = {(int(m[1]), int(m[2])) for m in re.finditer(r"(?m)^\s*(\d+)\.(\d+)\s*$", answer)}
     return [f"{major}{minor}-real" for major, minor in sorted(known)]
+
+
+def nccl_taken(profile: Profile, env: Mapping[str, str]) -> Path | None:
+    """The header by which a build for CUDA would take NCCL; None where there is none, or the profile says what to do."""
+    if profile.kind != "cmake" or not for_cuda(profile) or any("GGML_CUDA_NCCL" in o for o in profile.options):
+        return None
+    tops = [env.get("NCCL_ROOT"), env.get("CUDA_HOME"), "/usr/local/cuda", "/usr/local", "/usr"]
+    return next((h for top in tops if top and (h := Path(top) / "include/nccl.h").is_file()), None)

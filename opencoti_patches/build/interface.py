@@ -29,7 +29,7 @@ def rows_of(tree: TreeId, store: Store) -> tuple[str, ...]:
     Errors: UsageError ``no-folder`` if it has none; those of ``abi.rows``.
     """
     listing = Listing(store.repo.list_tree(tree))
-    tops = [p.removesuffix(_TOP) for p in listing.named("ggml.h") if p == _TOP or p.endswith(f"/{_TOP}")]
+    tops = _tops(listing)
     if not tops:
         raise UsageError("no-folder", f"the tree has no ggml ({_TOP})", "this is for trees of llama.cpp")
     top = min(tops, key=len)
@@ -40,3 +40,12 @@ def rows_of(tree: TreeId, store: Store) -> tuple[str, ...]:
         for path, (_, oid) in wanted.items():
             fs.put(folder, f"ggml/{path[len(top) :]}", contents[oid], "100644")
         return abi.rows(folder / "ggml")
+
+
+def has_ggml(tree: TreeId, store: Store) -> bool:
+    """Whether there is an interface to know."""
+    return bool(_tops(Listing(store.repo.list_tree(tree))))
+
+
+def _tops(listing: Listing) -> list[str]:
+    return [p.removesuffix(_TOP) for p in listing.named("ggml.h") if p == _TOP or p.endswith(f"/{_TOP}")]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.build import gpu, interface, manifest, stale, unreached
+from opencoti_patches.build import gpu, interface, manifest, programs, script, stale, unreached
 from opencoti_patches.build.artefacts import is_build_file
 from opencoti_patches.build.blame import Failure, first_error, with_patch
 from opencoti_patches.build.manifest import Artefact
@@ -74,13 +74,14 @@ class Job(NamedTuple):
 def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Built:
     """Bring the project's tree to the tip and build it. Call with the store's lock held.
 
-    Errors: those of ``WorkTree.move`` and of the toolchain's ``check``; UsageError ``no-folder``; CouldNot ``no-tool``.
-    A build that fails is data.
+    Errors: those of ``WorkTree.move``, of the toolchain's ``check`` and of ``script.guard_file``; UsageError
+    ``no-folder``; CouldNot ``no-tool``. A build that fails is data.
     """
     place = place_of(config, job.profile, store)
     place = place._replace(build=job.folder or place.build)
     making = _Build(job, place, store, config.tree, progress)
     making.tool.check(job.profile, place, making.env)
+    programs.guard_there(job.profile, making.env)
     work = WorkTree(config.tree, store)
     last = job.series.entries[-1].name if job.series.entries else ""
     progress.update("writing files")
@@ -91,6 +92,8 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
             f"build.{job.profile.name}: the tree has no folder {job.profile.source}",
             f'name the folder with the build file: [build.{job.profile.name}] source = "…"',
         )
+    if job.profile.kind == "script":
+        script.guard_file(job.profile, place, config.tree)
     return making.run()
 
 
@@ -125,7 +128,7 @@ class _Build:
         tools = manifest.versions(self.tool.tools(job.profile), self.env)
         targets = job.targets or job.profile.targets
         what = manifest.inputs_of(job.profile, targets, job.base, job.tip, job.series, tools, heeded(job.profile))
-        proc.guard_alone(self.log)
+        proc.guard_alone(place.build)
         self._guard_sources()
         if not job.clean and (made := self._up_to_date(what)) is not None:
             return Built(job.tip, self.outputs, self.log, up_to_date=True, artefacts=tuple(made))

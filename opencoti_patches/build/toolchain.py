@@ -41,7 +41,8 @@ class Place(NamedTuple):
 
 
 class Toolchain(Protocol):
-    """A build system. Its commands run in order; each is an argument list and the folder to run it in."""
+    """A build system. Its commands run in order; each is an argument list and the folder to run it in. What a kind says
+    nothing of, it has no need of."""
 
     def outputs(self, profile: Profile, place: Place) -> Path:
         """The folder that the artefacts' globs are in."""
@@ -51,28 +52,33 @@ class Toolchain(Protocol):
 
     def check(self, profile: Profile, place: Place, env: Mapping[str, str]) -> None:
         """Refuse what it could not build, before anything is written. Errors: UsageError, CouldNot."""
+        return
 
     def begin(self, place: Place, outputs: Path, anew: bool) -> None:
         """Make ready for the first command. ``anew``: nothing that was built before is of use."""
+        return
 
     def end(self, place: Place, outputs: Path, outcome: Outcome) -> None:
         """After the last command: leave no object that looks better than it is."""
+        return
 
     def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
         """The command that prepares the build folder; empty if there is none. ``version``: the build number and
         the commit of the base."""
+        return ()
 
     def build(self, profile: Profile, place: Place, targets: Sequence[str], jobs: int) -> Sequence[str]:
         """The command that builds."""
 
     def clean(self, profile: Profile, place: Place) -> Sequence[str]:
         """The command that removes what was built; empty if removing the build folder does."""
+        return ()
 
     def tools(self, profile: Profile) -> Sequence[str]:
         """The programs that it runs, for ``doctor`` and the manifest."""
 
 
-class CMake:
+class CMake(Toolchain):
     """CMake with ninja if it is there, else with make."""
 
     def outputs(self, profile: Profile, place: Place) -> Path:
@@ -83,15 +89,6 @@ class CMake:
         near = os.path.relpath(place.source, place.build)
         flags = " ".join(f"-ffile-prefix-map={path}=." for path in (place.source, place.build, near))
         return {"NINJA_STATUS": "[%f/%t] ", "CFLAGS": flags, "CXXFLAGS": flags, **_shared_cache(profile, place)}
-
-    def check(self, profile: Profile, place: Place, env: Mapping[str, str]) -> None:
-        pass
-
-    def begin(self, place: Place, outputs: Path, anew: bool) -> None:
-        pass
-
-    def end(self, place: Place, outputs: Path, outcome: Outcome) -> None:
-        pass
 
     def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
         options = ["-DFETCHCONTENT_FULLY_DISCONNECTED=ON", "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON"]
@@ -106,9 +103,6 @@ class CMake:
         chosen = ["--target", *targets] if targets else []
         return ["cmake", "--build", str(place.build), "--parallel", str(jobs), *chosen]
 
-    def clean(self, profile: Profile, place: Place) -> Sequence[str]:
-        return []
-
     def tools(self, profile: Profile) -> Sequence[str]:
         ninja = self._generator(profile) == "Ninja"
         return ["cmake", "ninja" if ninja else "make", *_compilers(profile), *extra(profile)]
@@ -118,7 +112,7 @@ class CMake:
         return profile.generator or ("Ninja" if shutil.which("ninja") else "Unix Makefiles")
 
 
-class Make:
+class Make(Toolchain):
     """A makefile in the source folder, which builds there."""
 
     def outputs(self, profile: Profile, place: Place) -> Path:
@@ -129,15 +123,6 @@ class Make:
 
     def check(self, profile: Profile, place: Place, env: Mapping[str, str]) -> None:
         no_spaces("make", place.source)
-
-    def begin(self, place: Place, outputs: Path, anew: bool) -> None:
-        pass
-
-    def end(self, place: Place, outputs: Path, outcome: Outcome) -> None:
-        pass
-
-    def configure(self, profile: Profile, place: Place, version: tuple[str, str]) -> Sequence[str]:
-        return []
 
     def build(self, profile: Profile, place: Place, targets: Sequence[str], jobs: int) -> Sequence[str]:
         before = [f"{name}={profile.launcher} {c}" for name, c in zip(("CC", "CXX"), _compilers(profile), strict=False)]

@@ -101,9 +101,11 @@ def _profile(name: str, given: Any, source: str, where: str) -> Profile:
         if not glob.strip("/") or any("**" in part and part != "**" for part in glob.split("/")):
             raise UsageError("bad-value", f"{at}.artefacts: {glob!r} is no glob", "'**' stands alone between slashes")
     _no_nul(values, at)
-    for path in (values["source"], values.get("script", ""), *values.get("artefacts", ())):
-        if path.startswith("/") or ".." in path.split("/"):
-            raise UsageError("unsafe-path", f"{at}: {path} leads out of the build", "give a path inside it")
+    for key in ("source", "script", "artefacts"):
+        given = values.get(key, "")
+        for path in [given] if isinstance(given, str) else given:
+            if path.startswith("/") or ".." in path.split("/"):
+                raise UsageError("unsafe-path", f"{at}.{key}: {path} leads out of the build", "give a path inside it")
     if kind == "script" and not values.get("script"):
         raise UsageError("missing-key", f"{at}: a script needs 'script'", "name the file, in the source folder")
     return Profile(name=name, **values)

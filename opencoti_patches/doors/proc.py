@@ -15,6 +15,9 @@ from typing import BinaryIO, NamedTuple
 from opencoti_patches.core.errors import CouldNot
 
 _GRACE = 3.0  # seconds a child gets between terminate and kill
+_SETTLE = 1.0  # seconds for what a child started to end after it
+_TICK = 0.05  # seconds between two looks at what a child says
+_NOTE = ".{}.group"  # beside a log: the process group that writes it
 
 
 class Done(NamedTuple):
@@ -74,25 +77,53 @@ def stream(
     """Run a program in a process group of its own; what it prints goes into ``log``, appended, and line by line to
     ``heard``. Its exit code. An error in ``heard``, an interrupt or a termination of ours ends the whole group.
 
-    Errors: CouldNot ``no-tool``, ``disk``; ``locked`` where what a killed run of ours started with that log still runs.
+    It is over when the program has ended. What that left at work in its group gets a moment, then is ended too; a daemon
+    with a session of its own goes on. Neither is waited for: it writes into the file, there is no pipe to hold open.
+
+    Errors: CouldNot ``no-tool``; ``locked`` as ``guard_alone``.
     """
-    with _terminable(), _noted(log) as note, open(log, "ab") as file:
+    with _terminable(), _noted(log) as note, open(log, "ab") as file, open(log, "rb") as said:
         _say(argv, file)
+        said.seek(0, os.SEEK_END)
         child = _started(
-            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True
+            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
         )
-        assert child.stdout is not None
         try:
             note.write_text(str(child.pid))
-            for line in child.stdout:
-                file.write(line)
-                heard(line.decode("utf-8", "replace").rstrip("\r\n"))
-            return child.wait()
+            begun = b""  # a line without its end
+            while (code := _code(child, _TICK)) is None:
+                begun = _hear(said, begun, heard)
+            if not _gone(child.pid, _SETTLE):
+                _end_group(child)
+                file.write(b"\n+ what it started still ran when this had ended: it was ended too\n")
+                file.flush()
+            if begun := _hear(said, begun, heard):
+                heard(_line(begun))
+            return code
         except BaseException:
             _end_group(child)
             raise
-        finally:
-            child.stdout.close()
+
+
+def _code(child: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """Its exit code; None if it still runs after so many seconds."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return child.wait(seconds)
+    return None
+
+
+def _hear(said: BinaryIO, begun: bytes, heard: Callable[[str], None]) -> bytes:
+    """Hand on the lines that came, the first with what was there of it; what there is of the next one."""
+    for part in said:
+        begun += part
+        if part.endswith(b"\n"):
+            heard(_line(begun))
+            begun = b""
+    return begun
+
+
+def _line(said: bytes) -> str:
+    return said.decode("utf-8", "replace").rstrip("\r\n")
 
 
 class Service:
@@ -108,25 +139,11 @@ class Service:
     def end(self, seconds: float) -> int | None:
         """Ask it to terminate; its exit code, None if it still runs after so many seconds."""
         self._child.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return self._child.wait(seconds)
-        return None
+        return _code(self._child, seconds)
 
     def left(self, seconds: float) -> bool:
         """Whether, so long after its end, a process that it started is there."""
-        until = time.monotonic() + seconds
-        while self._group():
-            if time.monotonic() > until:
-                return True
-            time.sleep(0.02)
-        return False
-
-    def _group(self) -> bool:
-        try:
-            os.killpg(self._child.pid, 0)
-        except (ProcessLookupError, PermissionError):  # the latter: only what has ended and nobody asked after
-            return False
-        return True
+        return not _gone(self._child.pid, seconds)
 
 
 @contextlib.contextmanager
@@ -150,26 +167,31 @@ def service(
             _end_group(child)
 
 
-def guard_alone(log: Path) -> None:
-    """Refuse to run beside what a killed run of ours started with this log: it works on the same files.
+def guard_alone(logs: Path) -> None:
+    """Refuse to run beside what a killed run of ours started whose log is in this folder: it works on the same files. Notes
+    of what has ended are swept. To be called by the one writer of the folder.
 
     Errors: CouldNot ``locked``, with the command that ends it.
     """
-    with contextlib.suppress(OSError, ValueError):
-        group = int(_note(log).read_text())
-        os.killpg(group, 0)
-        if not _at_work(group):
-            return
-        raise CouldNot(
-            "locked",
-            f"what a killed run of ours started still runs (process group {group})",
-            f"wait for its end, or end it: kill -- -{group}",
-        )
+    for note in sorted(logs.glob(_NOTE.format("*.log"))):
+        with contextlib.suppress(OSError, ValueError):
+            group = int(note.read_text())
+            if _at_work(group):
+                raise CouldNot(
+                    "locked",
+                    f"what a killed run of ours started still runs (process group {group})",
+                    f"wait for its end, or end it: kill -- -{group}",
+                )
+        note.unlink(missing_ok=True)
 
 
 def _at_work(group: int) -> bool:
-    """Whether a process of a group that is there does anything: one that has ended may be listed for long, where nobody
-    asks after it."""
+    """Whether a process of a group does anything: one that has ended may be listed for long, where nobody asks after
+    it."""
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):  # the latter: only what has ended and nobody asked after
+        return False
     stats = list(Path("/proc").glob("[0-9]*/stat"))
     if not stats:
         return True  # nothing tells
@@ -181,18 +203,25 @@ def _at_work(group: int) -> bool:
     return False
 
 
-def _note(log: Path) -> Path:
-    return log.with_name(f".{log.name}.group")
+def _gone(group: int, seconds: float) -> bool:
+    """Whether all of a group has ended, at the latest after so many seconds."""
+    until = time.monotonic() + seconds
+    while _at_work(group):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 @contextlib.contextmanager
 def _noted(log: Path) -> Iterator[Path]:
     """A file beside the log for the process group that writes it, gone once that has ended."""
-    guard_alone(log)
+    guard_alone(log.parent)
+    note = log.with_name(_NOTE.format(log.name))
     try:
-        yield _note(log)
+        yield note
     finally:
-        _note(log).unlink(missing_ok=True)
+        note.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -257,17 +286,21 @@ def _started(
             start_new_session=start_new_session,
         )
     except FileNotFoundError:
-        missing = cwd if cwd is not None and not cwd.is_dir() else argv[0]
-        raise CouldNot(
-            "no-tool",
-            f"cannot run {os.fspath(argv[0])}: {os.fspath(missing)} is not there",
-            "install it, or put it on PATH",
-        ) from None
+        name = os.fspath(argv[0])
+        if cwd is not None and not cwd.is_dir():
+            raise CouldNot("no-tool", f"cannot run {name}: {cwd} is not there", "make that folder") from None
+        if "/" in name and os.path.exists(os.path.join(cwd or "", name)):
+            what, mend = "the program of its first line is not there", "install that, or change the line"
+        else:
+            what, mend = "it is not there", "name a file that is" if "/" in name else "install it, or put it on PATH"
+        raise CouldNot("no-tool", f"cannot run {name}: {what}", mend) from None
     except OSError as e:
         if e.errno == errno.ENOEXEC and os.fspath(argv[0]) != "sh":  # an APE, or a script without a first line
             again = ["sh", program, *argv[1:]]
-            return _started(again, cwd=cwd, env=env, stderr=stderr, stdin=stdin, start_new_session=start_new_session)
-        raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", "") from None
+            own = start_new_session
+            return _started(again, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=own)
+        mend = "name a file that is executable: chmod +x makes it one" if e.errno == errno.EACCES else ""
+        raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", mend) from None
 
 
 def _ended(child: subprocess.Popen[bytes]) -> None:

@@ -194,11 +194,12 @@ def _smoke(folder: Path, whole: str) -> Smoke:
     return Smoke(why, str(ran.get("model", "")), count, str(ran.get("host", "")))
 
 
-def guard_pairs(components: Sequence[Component]) -> None:
-    """All components share one interface of ggml. Errors: Refused ``abi-differs``, row by row."""
+def guard_pairs(components: Sequence[Component], ggml: bool) -> None:
+    """All components share one interface of ggml, if they are of a tree that has it. Errors: Refused ``abi-differs``, row
+    by row."""
     first = components[0]
     for other in components[1:]:
-        if first.abi and first.abi == other.abi:
+        if first.abi == other.abi and (first.abi or not ggml):
             continue
         pair = f"{first.name} and {other.name}"
         unknown = [c for c in (first, other) if not c.abi]

@@ -46,15 +46,19 @@ class Verified(NamedTuple):
 
 
 class Findings:
-    """Gathers them. A file that is known to be wrong is not judged again: one cause, one line."""
+    """Gathers them. A file that is known to be wrong is not judged again: one cause, one line. ``scratch`` is a folder of
+    ours that the release is unpacked in; nobody is told of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Path) -> None:
+        self._ours = (f"{scratch}/project/", f"{scratch}/")
         self.wrong: list[Wrong] = []
         self.checks: list[Check] = []
         self._now = ""
 
     def add(self, file: str, message: str) -> None:
         """Note what is wrong with a file, in the check that is under way."""
+        for ours in self._ours:
+            message = message.replace(ours, "")
         self.wrong.append(Wrong(self._now, file, message))
 
     def reword(self, file: str, other: str, message: str) -> None:

@@ -132,11 +132,17 @@ def _fetched(config: Config, scratch: Path) -> Store:
     Errors: CouldNot ``no-base-here``.
     """
     for s in config.sources:
+        shown = printable(s.label.removeprefix(f"{config.root}/"))  # as its opencoti.toml has it
         pinned = bool(s.sha256) or (s.kind == "git" and len(s.rev) == 40 and set(s.rev) <= set("0123456789abcdef"))
-        if s.kind == "directory" or s.path or not pinned or (s.url and not s.url.startswith("https://")):
+        why = ""
+        if s.path:
+            why = f"the {'folder' if s.kind == 'directory' else 'file'} '{shown}' of its makers, which only they have"
+        elif not pinned or (s.url and not s.url.startswith("https://")):
+            why = f"{shown}, which {FILE_NAME} in the release does not pin, or does not fetch by https"
+        if why:
             raise CouldNot(
                 "no-base-here",
-                f"the base is {printable(s.label)}, which only its makers have",
+                f"the base is {why}",
                 "verify it in their project (-C DIR), or without the base: --offline",
             )
     return Store.of(scratch / "project")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from opencoti_patches import __version__
 from opencoti_patches.base.store import Store
+from opencoti_patches.build.gpu import NCCL_OFF
 from opencoti_patches.core.config import FILE_NAME, Source
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Series, TreeId
@@ -34,11 +35,12 @@ _BATCH = 200  # files of a tree that are held at once
 
 
 class Job(NamedTuple):
-    """What is to be released. ``whole`` lacks ``source``, ``pins`` and ``files`` yet; ``config`` is the text of the
-    project's configuration; ``changes`` are for the notes; ``key`` a minisign secret key."""
+    """What is to be released. ``whole`` lacks ``source``, ``pins`` and ``files`` yet; ``ggml``: the tree has it; ``config``
+    is the text of the project's configuration; ``changes`` are for the notes; ``key`` a minisign secret key."""
 
     whole: Index
     components: tuple[Component, ...]
+    ggml: bool
     licences: tuple[Licence, ...]
     sources: tuple[Source, ...]
     series: Series
@@ -264,8 +266,14 @@ def _warnings(job: Job, files: Sequence[File]) -> Iterator[str]:
     for c in job.components:
         if c.name in job.whole.unsmoked:
             yield f"{c.name} is released unsmoked: {c.smoke.why}"
-        if not c.abi:
+        if job.ggml and not c.abi:
             yield f"{c.name} has no digest of ggml's interface: its build knew none (pip install 'opencoti-patches[abi]')"
+    inside = {name for c in job.components for path, f in c.facts.items() for name in (f.soname, path.split("/")[-1])}
+    for c in job.components:
+        needed = {name for f in c.facts.values() for name in f.needed if name.startswith("libnccl.")}
+        for name in sorted(needed - inside):
+            what = f"{c.name} needs {name}, which is not in the release, and no driver brings it"
+            yield f"{what}: {NCCL_OFF} in the options of its build spares it"
 
 
 def _place(made: Path, out: Path, whole: Index) -> str:

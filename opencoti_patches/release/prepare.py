@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
+from opencoti_patches.build.interface import has_ggml
 from opencoti_patches.build.run import place_of
 from opencoti_patches.build.toolchain import toolchain
 from opencoti_patches.core.config import FILE_NAME, Config
@@ -76,7 +77,9 @@ def prepare(config: Config, series: Series, base: TreeId, wanted: Wanted, store:
             f"{wanted.since} is version {version} already",
             "a version is cut once: commit what changed, and release that",
         )
+    ggml = has_ggml(tip.tip, store)
     components = _components(names, ship, config, tip, store, progress=progress)
+    guard_pairs(components, ggml)
     unsmoked = _unsmoked(components, wanted)
     texts = licences.gather(tip.tip, store, config.root, ship.licences)
     return Job(
@@ -96,6 +99,7 @@ def prepare(config: Config, series: Series, base: TreeId, wanted: Wanted, store:
             unsmoked=unsmoked,
         ),
         components=components,
+        ggml=ggml,
         licences=texts,
         sources=config.sources,
         series=series,
@@ -195,7 +199,6 @@ def _components(
         progress.update(f"looking at {name}")
         place = place_of(config, profile, store)
         found.append(load(name, profile, place.build, toolchain(profile).outputs(profile, place), tip))
-    guard_pairs(found)
     return tuple(found)
 
 

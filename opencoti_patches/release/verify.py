@@ -56,7 +56,7 @@ class _Verifying:
         self.scratch = scratch
         self.key = key
         self.progress = progress
-        self.found = Findings()
+        self.found = Findings(scratch)
         self.there: dict[str, str] = {}  # sums of the files, by name
         self.off: set[str] = set()  # files that are not what the sums say
         self.whole: Index | None = None

@@ -102,7 +102,11 @@ def _way(row: Row) -> str:
 def _notes(impact: Impact, shown: Sequence[str], verbose: bool) -> list[str]:
     text = []
     for build in impact.builds:
-        text += wrapped(f"confirmed by the build of {build.profile}: {plural(len(build.objects), 'object')}", 0, 2)
+        said = f"confirmed by the build of {build.profile}: {plural(len(build.objects), 'object')}"
+        if not build.objects:
+            said = f"the build of {build.profile} confirms nothing: no depfile tells what its objects are made of "
+            said += "(gcc and clang write them with -MMD)"
+        text += wrapped(said, 0, 2)
     if not impact.builds:
         text += wrapped("no build of this very series confirms it: opencoti-patches build PROFILE makes one", 0, 2)
     unread: dict[str, list[str]] = {}

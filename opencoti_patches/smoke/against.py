@@ -11,6 +11,7 @@ from opencoti_patches.build.run import Built, build
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.model import Series
 from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import proc
 from opencoti_patches.smoke.bench import Bench
 from opencoti_patches.smoke.check import Smoked, smoke
 from opencoti_patches.smoke.server import Launch, Token
@@ -92,7 +93,7 @@ def against(bench: Bench, config: Config, old: Series, new: Series, launch: Laun
     """Build the tree after ``old`` on the bench and that after ``new`` in the project's own folders, ask both the same
     and compare. ``launch.program`` is replaced by each side's server. Call with the store's lock held.
 
-    Errors: those of ``build``; UsageError ``no-server``.
+    Errors: those of ``build``; UsageError ``no-server``; CouldNot ``locked``.
     """
     job = bench.job
     assert job is not None
@@ -107,6 +108,7 @@ def against(bench: Bench, config: Config, old: Series, new: Series, launch: Laun
         own = launch._replace(program=program, log=launch.log.with_name(log))
         return Side(patch, built, own.log, smoke(own, progress=progress, logprobs=TOP))
 
+    proc.guard_alone(launch.log.parent)  # a server of the last comparison runs from the bench
     before = bench.move(old, job.base, progress=progress)
     first = side(old, bench.build(old, before, progress=progress), "against-old.log")
     if first.smoked is None or first.smoked.failure:

@@ -12,6 +12,7 @@ from opencoti_patches.core.config import Config
 from opencoti_patches.core.model import Series, TreeId
 from opencoti_patches.core.profile import Profile
 from opencoti_patches.core.progress import Progress
+from opencoti_patches.doors import proc
 from opencoti_patches.tree import trees
 from opencoti_patches.tree.worktree import At, WorkTree
 
@@ -41,7 +42,11 @@ class Bench:
         return self.config.tree
 
     def move(self, series: Series, base: TreeId, *, progress: Progress) -> TreeId:
-        """Bring the tree to the end of ``series``. What somebody changed in it is put into the store's ``saved``."""
+        """Bring the tree to the end of ``series``. What somebody changed in it is put into the store's ``saved``.
+
+        Errors: those of ``WorkTree.move``; CouldNot ``locked`` while what a killed run started on this bench runs.
+        """
+        proc.guard_alone(self.logs)
         last = series.entries[-1].name if series.entries else None
         tip = trees.tree_after(series, last, base, self.store, progress=progress)
         WorkTree(self.tree, self.store).move(At(tree=tip, patch=last or ""), force=True)

@@ -176,7 +176,7 @@ def test_what_cannot_be_built_is_said_in_one_line(cli: Cli, root: Path) -> None:
     assert cli("-C", root, "build", "x", "--json").json["error"]["code"] == "no-folder"
     config.write_text(whole + '\n[build.x]\nlauncher = "no-such-launcher"\n')
     ran = cli("-C", root, "build", "x", "--json")
-    assert (ran.code, ran.json["failure"]["step"]) == (1, "build")
+    assert (ran.code, ran.json["error"]["code"]) == (3, "no-tool")
 
 
 def test_edits_in_the_tree_are_not_built_over(cli: Cli, root: Path) -> None:
@@ -254,6 +254,26 @@ def test_doctor_says_what_is_missing_and_what_brings_it(cli: Cli, root: Path) ->
     assert "no-such-launcher: not there; " in said
     assert said.endswith("Something is missing.\n")
     assert cli("-C", root, "doctor", "gpu").code == 2
+
+
+def test_doctor_says_what_a_cuda_library_would_need(
+    cli: Cli, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nccl/include").mkdir(parents=True)
+    (tmp_path / "nccl/include/nccl.h").touch()
+    monkeypatch.setenv("NCCL_ROOT", str(tmp_path / "nccl"))
+
+    def said(profile: str) -> list[str]:
+        ran = cli("-C", root, "doctor", profile, "--json")
+        SCHEMA.validate(ran.json)
+        return [row["version"] for row in ran.json["tools"] if row["tool"] == "nccl" and "mend" not in row]
+
+    (row,) = said("cuda")
+    assert row.startswith(str(tmp_path / "nccl/include/nccl.h"))
+    assert "-DGGML_CUDA_NCCL=OFF" in row
+    with (root / "opencoti.toml").open("a") as f:
+        f.write('[build.cuda]\noptions = ["-DGGML_CUDA=ON", "-DGGML_CUDA_NCCL=OFF"]\n')
+    assert said("cuda") == said("cpu") == []
 
 
 def test_cmake_keeps_no_option_variable_or_compiler_of_the_build_before(cli: Cli, git: Git, tmp_path: Path) -> None:

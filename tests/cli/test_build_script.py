@@ -112,4 +112,4 @@ def test_what_it_cannot_be_is_said(ask: Ask, toy: Toy) -> None:
         config.write_text(f"{CONFIG}\n[build.cuda]\n{table}")
         assert ask("build", "cuda", "--json", code=2)["error"]["code"] == code
     config.write_text(CONFIG + PROFILE.replace("build.sh", "none.sh"))
-    assert ask("build", "cuda", "--json", code=3)["error"]["code"] == "no-tool"
+    assert ask("build", "cuda", "--json", code=2)["error"]["code"] == "no-file"

@@ -296,3 +296,19 @@ def test_depfiles_confirm_and_disagree(cli: Cli, git: Git, tmp_path: Path, gener
     # of another series the build says nothing
     (tmp_path / "patches/series").write_text("0001-step.patch\n")
     assert asked(cli, tmp_path)["builds"] == []
+
+
+@pytest.mark.skipif(not all(map(shutil.which, ("make", "cc"))), reason="needs make and a C compiler")
+def test_a_build_without_depfiles_is_not_called_none(cli: Cli, git: Git, tmp_path: Path) -> None:
+    rule = text("one.o: one/one.c\n\t$(CC) $(FLAGS) -Iinc -c -o $@ $<\n")
+    config = CONFIG + TABLE.replace("[build.cpu]", '[build.cpu]\nkind = "make"\noptions = ["FLAGS=-O0"]')
+    patched(tmp_path, git, {**TWO_LIBRARIES, "Makefile": rule}, "inc/deep.h", config=config)
+    assert "no build of this very series confirms it" in cli("-C", tmp_path, "impact").out
+    assert cli("-C", tmp_path, "build", "cpu").code == 0
+    assert asked(cli, tmp_path)["builds"] == [{"profile": "cpu", "objects": 0}]
+    said = " ".join(cli("-C", tmp_path, "impact").out.split())
+    assert "no build of this very series" not in said
+    assert "the build of cpu confirms nothing: no depfile tells" in said
+    (tmp_path / "opencoti.toml").write_text(config.replace("-O0", "-MMD"))
+    assert cli("-C", tmp_path, "build", "cpu").code == 0
+    assert asked(cli, tmp_path)["builds"] == [{"profile": "cpu", "objects": 1}]

@@ -246,3 +246,36 @@ def test_a_missing_library_is_named_with_its_command(
     error = package().json["error"]
     assert (error["code"], error["hint"]) == ("no-tool", "pip install 'opencoti-patches[release]'")
     assert not (root / "out").exists()
+
+
+def test_only_a_tree_with_ggml_has_an_interface_to_know(package: Package, cli: Cli, root: Path) -> None:
+    both = ("--component", "engine", "--component", "cuda")
+    for profile in ("cpu", "cuda"):
+        state(root, profile, rows=())
+    state(root, "cuda", rows=())  # of the host as it is now
+    ran = package(*both)
+    assert (ran.code, ran.json.get("warnings")) == (0, []), ran.out
+    (root / "base/ggml/include").mkdir(parents=True)
+    (root / "base/ggml/include/ggml.h").write_text("int ggml;\n")
+    for args in (["lock"], ["build", "cpu"], ["build", "cuda"]):
+        assert cli("-C", root, *args).code == 0
+    for profile in ("cpu", "cuda"):
+        state(root, profile, rows=())
+    commit(root, DATE + 60)
+    (warning,) = package("--component", "engine", out="one").json["warnings"]
+    assert "opencoti-patches[abi]" in warning
+    assert package(*both, out="two").json["error"]["code"] == "abi-differs"
+
+
+def test_a_library_that_nobody_has_is_warned_of(package: Package, cli: Cli, root: Path) -> None:
+    stub = ["cc", "-shared", "-x", "c", os.devnull, "-Wl,-soname,libnccl.so.2", "-o", f"{root.parent}/libnccl.so.2"]
+    subprocess.run(stub, check=True, capture_output=True)
+    config = (root / "opencoti.toml").read_text()
+    flags = f"CC=cc -Wl,--no-as-needed -L{root.parent} -l:libnccl.so.2"
+    (root / "opencoti.toml").write_text(config.replace("options = []", f'options = ["{flags}"]'))
+    assert cli("-C", root, "build", "cuda").code == 0
+    state(root, "cuda")
+    commit(root)
+    (warning,) = package("--component", "cuda").json["warnings"]
+    assert warning.startswith("cuda needs libnccl.so.2, which is not in the release")
+    assert "-DGGML_CUDA_NCCL=OFF" in warning

@@ -104,6 +104,21 @@ def test_a_release_is_right_anywhere(copy: Path, cli: Cli, made: Path, tmp_path:
     assert cli("-C", tmp_path, "verify", index.find(copy), "--offline").code == 0
     alone = cli("-C", tmp_path, "verify", copy, "--json")  # its base is a folder of somebody's
     assert (alone.code, alone.json["error"]["code"]) == (3, "no-base-here")
+    assert alone.json["error"]["message"] == "the base is the folder 'base' of its makers, which only they have"
+
+
+def test_no_message_shows_where_we_unpacked_it(copy: Path) -> None:
+    from opencoti_patches.release import tarball
+
+    packed = copy / f"small-{VERSION}-patches.tar.xz"
+    entries = [e for e in tarball.read_small(packed, 1 << 20, copy.parent) if e.path == "opencoti.toml"]
+    packed.unlink()
+    members = [tarball.Member(e.path, e.mode, e.content) for e in entries]
+    tarball.write([packed], members, f"small-{VERSION}-patches", 0)
+    rewrite(copy)
+    seal(copy)
+    (wrong,) = (w.message for w in judged(copy).wrong if w.check == "patches")
+    assert wrong == "there is no patches folder patches"
 
 
 @pytest.mark.parametrize("name", [*NAMES, SUMS])
