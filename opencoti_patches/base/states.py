@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.errors import Refused
-from opencoti_patches.doors import fs
+from opencoti_patches.doors import fs, transaction
 
 _KEPT = 100  # steps
 
@@ -34,9 +34,9 @@ class Step(NamedTuple):
 
 
 def put(changes: Mapping[Path, bytes | None], store: Store, read: Mapping[Path, bytes] | None = None) -> None:
-    """``fs.replace_all`` for the project's own files, with a step in the log. Call with the store's lock held.
+    """``transaction.replace_all`` for the project's own files, with a step in the log. Call with the store's lock held.
 
-    Errors: those of ``fs.replace_all``; then nothing is changed, and there is no step.
+    Errors: those of ``transaction.replace_all``; then nothing is changed, and there is no step.
     """
     now = {path: _held(path) for path in changes}
     real = {path: data for path, data in changes.items() if data != now[path]}
@@ -50,7 +50,7 @@ def put(changes: Mapping[Path, bytes | None], store: Store, read: Mapping[Path, 
             log[_file(store, gone)] = None
     old = [file(store, n) for file in (_redo, _folders) for n in (number - _KEPT, *range(number, top + 1))]
     log |= {path: None for path in old if path.exists()}
-    fs.replace_all({**real, **log}, store.journal, read)
+    transaction.replace_all({**real, **log}, store.journal, read)
 
 
 def note_folder(store: Store, folder: Path, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
@@ -115,7 +115,7 @@ def _swap(
     log: dict[Path, bytes | None] = {_pointer(store): _numbers(at, _top(store))}
     if back:
         log[back] = _document(store, doc["what"], doc["when"], changes, now)
-    fs.replace_all({**changes, **log}, store.journal, {p: data for p, data in now.items() if data is not None})
+    transaction.replace_all({**changes, **log}, store.journal, {p: data for p, data in now.items() if data is not None})
     return Step(number, doc["what"], doc["when"], tuple(doc["files"]), undone=back is not None), saved
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from opencoti_patches.base.own import guard_untracked
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.doors import fs
+from opencoti_patches.doors import fs, transaction
 
 if TYPE_CHECKING:
     from opencoti_patches.doors.git import Repository
@@ -85,7 +85,7 @@ class Store:
         """Be the one writer. What a killed writer left is finished or swept first."""
         self.open()
         with fs.lock(self.root / "lock", command):
-            fs.recover(self.journal, (self.project, self.own, *folders))
+            transaction.recover(self.journal, (self.project, self.own, *folders))
             self.writer = command
             for folder in (*folders, self.own, self.fetching, self.bases, self.listings, self.downloads):
                 fs.sweep(folder)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from opencoti_patches.base import states
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import remember, resolutions
 from opencoti_patches.carry.model import Row
@@ -21,9 +20,11 @@ from opencoti_patches.series import lock, order
 
 
 class Settled(NamedTuple):
-    """What was (or would be) written, and the tree after the last patch."""
+    """What is to be written (None: deleted), what the files held when they were read, and the tree after the last
+    patch."""
 
-    written: tuple[Path, ...]
+    changes: Mapping[Path, bytes | None]
+    read: Mapping[Path, bytes]
     tip: TreeId | None
 
 
@@ -35,17 +36,15 @@ def settle(
     value: str,
     store: Store,
     *,
-    dry_run: bool,
     progress: Progress,
     skipped: frozenset[PatchName] = frozenset(),
     learned: Sequence[Resolution] = (),
     made: Mapping[PatchName, Entry] | None = None,
 ) -> Settled:
-    """Write everything that the bump changes, all or nothing. ``skipped`` patches stay as files, their
-    lines in the series become comments; ``learned`` goes into the file of resolutions; ``made`` are new patches
-    that lie in files already.
+    """Everything that the bump changes, proven. ``skipped`` patches stay as files, their lines in the series become
+    comments; ``learned`` goes into the file of resolutions; ``made`` are new patches that lie in files already.
 
-    Errors: CouldNot ``not-proven``, ``disk``, Refused ``changed-meanwhile``; then nothing is changed.
+    Errors: CouldNot ``not-proven``, ``disk``; Refused ``unsafe-path``.
     """
     written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None and r.name not in skipped}
     leaves = frozenset(r.name for r in rows if r.status == "upstreamed")
@@ -82,7 +81,5 @@ def settle(
         if after != before:
             changes[file] = after
             read |= {file: before} if file.exists() else {}
-    if not dry_run:
-        guard_plain(series, changes)
-        states.put(changes, store, read)
-    return Settled(tuple(changes), plan.tip)
+    guard_plain(series, changes)
+    return Settled(changes, read, plan.tip)

@@ -12,7 +12,7 @@ from opencoti_patches.carry.prove import prove
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress
-from opencoti_patches.doors import fs
+from opencoti_patches.doors import transaction
 from opencoti_patches.series import lock, order
 
 
@@ -46,7 +46,7 @@ def put_in_place(
         guard_plain(series, changes)
     if not dry_run:
         if into:
-            fs.replace_all(changes, store.journal)
+            transaction.replace_all(changes, store.journal)
         else:
             states.put(changes, store, as_read(series))
     return list(changes)

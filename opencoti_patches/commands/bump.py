@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from opencoti_patches.base import states
 from opencoti_patches.base.store import Store
 from opencoti_patches.commands.common import (
     Project,
@@ -23,6 +24,7 @@ from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 
 if TYPE_CHECKING:
+    from opencoti_patches.carry.resolutions import Resolution
     from opencoti_patches.carry.session import Session
 
 
@@ -130,6 +132,9 @@ def _already(run: Run, value: str, wanted: int | None) -> Report | None:
     from opencoti_patches.carry.target import already, pick
 
     config = run.config()
+    if Store.of(config.root).journal.exists():  # what a killed run had decided comes first
+        open_project(run)
+        config = run.config()
     source = config.sources[pick(config, wanted)]
     if not already(source, value):
         return None
@@ -224,7 +229,8 @@ def _carry(
         )
         is_open = sessions.load(store) is not None
         waits = None
-        settled = Settled((), None)
+        settled = Settled({}, {}, None)
+        learned: tuple[Resolution, ...] = ()
         if done.conflict and not dry_run:
             c = done.conflict
             progress.update("laying out the conflict")
@@ -243,19 +249,19 @@ def _carry(
                 skipped=skipped,
                 learned=learned,
                 made=done.made,
-                dry_run=dry_run,
                 progress=progress,
             )
-            if not dry_run:
-                sessions.close(store)
-                remember.keep(store, [r for r in remember.own(store) if r not in learned])
+    if settled.changes and not dry_run:
+        states.put(settled.changes, store, settled.read)
+        sessions.close(store)
+        remember.keep(store, [r for r in remember.own(store) if r not in learned])
     return bumped.report(
         done.rows,
         bumped.Base(project.base, source),
         bumped.Base(target.base, target.new),
         settled.tip,
         again=bumped.command_line(session.value, session.source + 1 if len(config.sources) > 1 else None),
-        written=[within(config, p) for p in settled.written],
+        written=[within(config, p) for p in settled.changes],
         dry_run=dry_run,
         refused=refused,
         skipped=skipped,

@@ -31,7 +31,7 @@ class Addition(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """A series with more patches in it. ``changes`` is for ``fs.replace_all``; renamed entries of
+    """A series with more patches in it. ``changes`` is for ``transaction.replace_all``; renamed entries of
     ``series`` still have their old path, since they are there until then."""
 
     series: Series

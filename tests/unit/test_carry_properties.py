@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -17,10 +18,13 @@ from hypothesis import strategies as st
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guess
 from opencoti_patches.carry.bump import _Walk, bump
+from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.model import Row
-from opencoti_patches.core.model import PatchName, Series, TreeId
+from opencoti_patches.carry.old_side import Old
+from opencoti_patches.core.model import Entry, PatchName, Series, TreeId
+from opencoti_patches.doors import fs
 from opencoti_patches.series.order import entry_of, stamp_of
-from opencoti_patches.series.parse import parse
+from opencoti_patches.series.parse import Parsed, parse
 
 NAME = PatchName("0001-ours.patch")
 PATH = "src/f.c"
@@ -56,6 +60,16 @@ class Ground(NamedTuple):
         )
         note(f"{done.rows[0].status}: {done.rows[0].reason}")
         return done.rows[0]
+
+    def entries(self, patches: Sequence[bytes]) -> list[Entry]:
+        """Patches as a series has them, in files."""
+        found = []
+        for number, patch in enumerate(patches, 1):
+            path = self.folder / f"{number:04d}-ours.patch"
+            path.write_bytes(patch)
+            entry = entry_of(self.folder, path.name, patch, strip=1, reverse=False)
+            found.append(entry._replace(path=path, stamp=stamp_of(path.stat())))
+        return found
 
     def applied(self, patch: bytes, lines: Lines) -> Lines:
         """The file after a patch, which real git must take."""
@@ -154,12 +168,7 @@ def test_git_asked_at_once_says_what_it_says_patch_by_patch(
     """``wrong``: what is expected of git is mostly not what it does, so the question is put again."""
     patches, old, new = drawn
     assume(new)
-    entries = []
-    for number, patch in enumerate(patches, 1):
-        path = ground.folder / f"{number:04d}-ours.patch"
-        path.write_bytes(patch)
-        entry = entry_of(ground.folder, PatchName(path.name), patch, strip=1, reverse=False)
-        entries.append(entry._replace(path=path, stamp=stamp_of(path.stat())))
+    entries = ground.entries(patches)
     bases = ground.tree(old), ground.tree(new)
 
     def carry() -> tuple[Row, ...]:
@@ -167,13 +176,41 @@ def test_git_asked_at_once_says_what_it_says_patch_by_patch(
 
     with pytest.MonkeyPatch.context() as patched:
         if wrong:
-            patched.setattr(guess, "landings", lambda parsed, now: ())
+            nonsense = SimpleNamespace(took=lambda parsed, now: guess.Took((), {}))
+            patched.setattr("opencoti_patches.carry.bump.guess", nonsense)
         at_once = carry()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_Walk, "_guesses", lambda self, run: [])
         one_by_one = carry()
     assert [r.status for r in at_once] == [r.status for r in one_by_one]
     assert at_once == one_by_one
+
+
+@examples(25)
+@given(drawn=series(), drifted=st.booleans())
+def test_where_hunks_stood_is_where_git_puts_them(
+    ground: Ground, drawn: tuple[list[bytes], Lines, Lines], drifted: bool
+) -> None:
+    patches, old, new = drawn
+    entries = ground.entries(patches)
+    parsed = {e.name: parse(e.raw) for e in entries}
+    base = ground.tree(new if drifted and new else old)
+
+    def exact(folder: Path) -> list[tuple[Parsed | None, Sequence[bytes] | None]]:
+        contents = Contents(ground.store.repo, folder)
+        side = Old(entries, parsed, base, ground.store, folder / "old", contents)
+        found: list[tuple[Parsed | None, Sequence[bytes] | None]] = []
+        for e in entries:
+            side.goto(e)
+            found.append((side.exact(e), side.replay.lines(PATH)))
+        return found
+
+    with fs.scratch(ground.store.scratch) as folder:
+        in_memory = exact(folder)
+    with pytest.MonkeyPatch.context() as patched, fs.scratch(ground.store.scratch) as folder:
+        patched.setattr(guess, "took", lambda parsed, now: None)
+        asked = exact(folder)
+    assert in_memory == asked
 
 
 # -- an upstream edit elsewhere ------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry import exporting as out
 from opencoti_patches.core.model import Series, TreeId
 from opencoti_patches.core.progress import Silent
-from opencoti_patches.doors import fs
+from opencoti_patches.doors import transaction
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series import exporting, importing
 from opencoti_patches.series.mailing import mail
@@ -304,7 +304,7 @@ def test_export_then_import_gives_the_same_bytes(files: dict[str, bytes]) -> Non
         _write(folder / "fresh", {"series": b""})
         delivery = importing.read(folder / "out", "out")
         imported = importing.prepare(delivery, load(folder / "fresh"), None, usual=1)
-        fs.replace_all(imported.placement.changes, folder / "journal")
+        transaction.replace_all(imported.placement.changes, folder / "journal")
         assert _read(folder / "fresh") == files
         assert load(folder / "fresh").entries[0].strip == series.entries[0].strip
 
@@ -321,7 +321,7 @@ def test_under_another_strip_level_the_lines_say_the_same(files: dict[str, bytes
         _write(folder / "fresh", {"series": b"# begun\n"})
         delivery = importing.read(folder / "out", "out")
         imported = importing.prepare(delivery, load(folder / "fresh", there), None, usual=there)
-        fs.replace_all(imported.placement.changes, folder / "journal")
+        transaction.replace_all(imported.placement.changes, folder / "journal")
         again = load(folder / "fresh", there)
         rows = [(e.name, e.raw, e.strip, e.reverse) for e in series.entries]
         assert [(e.name, e.raw, e.strip, e.reverse) for e in again.entries] == rows
