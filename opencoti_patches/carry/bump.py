@@ -16,9 +16,10 @@ from typing import NamedTuple
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import confirm, guards, guess, over, remember, rows
 from opencoti_patches.carry.again import as_before
+from opencoti_patches.carry.apart import unreached
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.marks import marked
-from opencoti_patches.carry.model import HunkHow, Marked, Row
+from opencoti_patches.carry.model import Bumped, First, HunkHow, Marked, Row
 from opencoti_patches.carry.old_side import Old
 from opencoti_patches.carry.resolutions import Resolution
 from opencoti_patches.carry.staged import staged
@@ -56,24 +57,6 @@ def bump(
         walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag, known)
         found = walk.run(resolved or {}, skipped, progress or Silent())
         return Bumped(rows=found, conflict=walk.conflict, reused=walk.reused, made=walk.made)
-
-
-class First(NamedTuple):
-    """The first conflict: the patch, the tree it has to go on, its files for a person."""
-
-    name: PatchName
-    before: TreeId
-    marked: Marked
-
-
-class Bumped(NamedTuple):
-    """A row a patch, in order; the first conflict if there is one; by patch, what was resolved before and
-    served again, and the new patch as a file."""
-
-    rows: tuple[Row, ...]
-    conflict: First | None
-    reused: Mapping[PatchName, tuple[Resolution, ...]]
-    made: Mapping[PatchName, Entry]
 
 
 class Guess(NamedTuple):
@@ -120,12 +103,15 @@ class _Walk:
         self.contents = Contents(store.repo, folder)
         self.place = {e.name: i for i, e in enumerate(entries)}
         self.compared = False
+        self.aside: frozenset[PatchName] = frozenset()  # taken to be as they were, without a look
         self.careful = False  # git answered otherwise than was expected: it is asked patch by patch
 
     @cached_property
     def old(self) -> Old:
         """The old side, looked at once git has refused something."""
-        return Old(self.entries, self.parsed, self.old_base, self.store, self.folder / "old", self.contents)
+        old = Old(self.entries, self.parsed, self.old_base, self.store, self.folder / "old", self.contents)
+        old.rewind(self.aside)
+        return old
 
     @cached_property
     def renames(self) -> dict[str, str]:
@@ -136,6 +122,10 @@ class _Walk:
         self, resolved: Mapping[PatchName, bytes], skipped: frozenset[PatchName], progress: Progress
     ) -> tuple[Row, ...]:
         self.skipped = skipped  # what stands on these is for a person to mend, now
+        touching = {name: touched([one]) for name, one in self.parsed.items()}
+        every = set().union(*touching.values())
+        differ = {p for p in every if self.old_listing.get(p) != self.scratch.listing.get(p)}
+        self.aside = unreached(touching, differ.union(*(touching[name] for name in {*resolved, *skipped})))
         while len(self.rows) < len(self.entries):
             progress.update("carrying", len(self.rows), len(self.entries), "patches")
             entry = self.entries[len(self.rows)]
@@ -170,9 +160,9 @@ class _Walk:
             self.rows.append(self._refused(run[len(landings)], errors))
 
     def _now(self, run: Sequence[Entry]) -> Replay:
-        """The files that these patches touch, as they are now."""
+        """The files that these patches touch, as they are now; but for those that are left aside."""
         state = dict(self.scratch.state())
-        paths = touched(self.parsed[e.name] for e in run)
+        paths = touched(self.parsed[e.name] for e in run if e.name not in self.aside)
         was = {p: self.old_listing.get(p) for p in paths}
         self.contents.fetch(e for p in paths for e in (state.get(p), was[p] if was[p] != state.get(p) else None))
         return Replay(lambda p: self.contents.of(state.get(p)), paths)
@@ -183,6 +173,9 @@ class _Walk:
         now = self._now(run)
         guesses: list[Guess] = []
         for e in run:
+            if e.name in self.aside:
+                guesses.append(Guess(e, (), Row(name=e.name, status="kept")))
+                continue
             took = guess.took(self.parsed[e.name], now)
             if took is not None:
                 row = rows.taken(e, self.parsed[e.name], took.landed, self._doubts(e, took.landed, now))
@@ -236,7 +229,8 @@ class _Walk:
             return
         if landings:
             self.scratch.undo()
-        self.careful = True
+        self.careful = not self.aside  # the next guess is one with a look at each
+        self.aside = frozenset()
         if "old" in self.__dict__:
             self.old.rewind()
             self.old.goto(self.entries[len(self.rows)])

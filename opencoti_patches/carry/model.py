@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from opencoti_patches.core.model import PatchName, TreeId
+from opencoti_patches.carry.resolutions import Resolution
+from opencoti_patches.core.model import Entry, PatchName, TreeId
 
 Carried = Literal["kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked"]
 
@@ -42,3 +43,21 @@ class Marked(NamedTuple):
 
     files: Mapping[str, tuple[str, bytes] | None]
     conflicts: tuple[str, ...]
+
+
+class First(NamedTuple):
+    """The first conflict: the patch, the tree it has to go on, its files for a person."""
+
+    name: PatchName
+    before: TreeId
+    marked: Marked
+
+
+class Bumped(NamedTuple):
+    """A row a patch, in order; the first conflict if there is one; by patch, what was resolved before and
+    served again, and the new patch as a file."""
+
+    rows: tuple[Row, ...]
+    conflict: First | None
+    reused: Mapping[PatchName, tuple[Resolution, ...]]
+    made: Mapping[PatchName, Entry]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
@@ -41,12 +41,12 @@ class Old:
         self.listing = Listing.of(base, store.listings)
         self._asked: dict[PatchName, tuple[Landing, ...]] | None = None
         self._paths = touched(parsed.values())
-        contents.fetch(map(self.listing.get, self._paths))
         self._read = lambda p: contents.of(self.listing.get(p))
         self.rewind()
 
-    def rewind(self) -> None:
-        """Be before the first patch again."""
+    def rewind(self, aside: Set[PatchName] = frozenset()) -> None:
+        """Be before the first patch again; those ``aside`` are passed over, for nobody asks for their files."""
+        self.aside = aside
         self.replay = Replay(self._read, self._paths)
         self.at = 0
         self._took: guess.Took | None = None  # what the patch that is next does, where all stands at its lines
@@ -55,7 +55,7 @@ class Old:
         """Be just before a patch; patches are visited in order."""
         while self.entries[self.at].name != entry.name:
             done = self.entries[self.at]
-            landed = self._landings(done)
+            landed = None if done.name in self.aside else self._landings(done)
             if self._took is not None:
                 self.replay.advance(self._took.files)
             elif landed is not None:

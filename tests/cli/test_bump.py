@@ -103,6 +103,21 @@ def test_moved_lines_give_new_numbers_and_nothing_else(carry: Carry, diff: Diff)
     assert run("check", "--no-offset").code == 0
 
 
+def test_what_upstream_left_alone_is_still_what_git_says_of_it(carry: Carry, diff: Diff) -> None:
+    """A patch that was an offset off already, one that did not apply, and one that stands on neither."""
+    off = diff("a.c", "\n" + CODE, "\n" + edit(CODE, ("x - 3", "x - 4")))
+    lost = diff("b.c", CODE.replace("x * 2", "x * 7"), CODE.replace("x * 2", "x * 8"))
+    plain = diff("c.c", CODE, edit(CODE, ("x - 3", "x - 4")))
+    files = {name: CODE for name in ("a.c", "b.c", "c.c")}
+    series = {"0001-off.patch": off, "0002-plain.patch": plain}
+    run = carry({**files, "d.c": "one\n"}, {**files, "d.c": "two\n"}, {**series, "0003-lost.patch": lost})
+    found = {"0001-off.patch": "renumbered", "0002-plain.patch": "kept", "0003-lost.patch": "conflict"}
+    assert statuses(run, "new", "--dry-run") == found
+    run.write("patches/series", "".join(f"{name}\n" for name in series))
+    assert statuses(run, "new") == {name: found[name] for name in series}
+    assert run("check", "--no-offset").code == 0
+
+
 def test_changed_context_is_carried_by_upstreams_own_diff(carry: Carry, diff: Diff) -> None:
     patch = diff("a.c", CODE, edit(CODE, ("    check(y);\n", "    check(y);\n    count(y);\n")))
     new = edit(CODE, ("    int y = x * 2;\n", "    long y = x * 2L;\n"))

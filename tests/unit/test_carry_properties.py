@@ -176,7 +176,9 @@ def test_git_asked_at_once_says_what_it_says_patch_by_patch(
 
     with pytest.MonkeyPatch.context() as patched:
         if wrong:
-            nonsense = SimpleNamespace(took=lambda parsed, now: guess.Took((), {}))
+            nonsense = SimpleNamespace(
+                took=lambda parsed, now: (guess.took(parsed, now) or guess.Took((), {PATH: None}))._replace(landed=())
+            )
             patched.setattr("opencoti_patches.carry.bump.guess", nonsense)
         at_once = carry()
     with pytest.MonkeyPatch.context() as patched:
