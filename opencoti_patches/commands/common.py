@@ -149,7 +149,7 @@ def completing(names: Callable[[Config], Iterable[str]]) -> Callable[..., list[s
 
 
 def _left_out(config: Config) -> Iterable[str]:
-    from opencoti_patches.stack.arrange import left_out
+    from opencoti_patches.stack.lines import left_out
 
     return left_out(order.load(config.patches, config.strip))
 

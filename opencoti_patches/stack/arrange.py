@@ -11,7 +11,7 @@ from opencoti_patches.carry.regen import regen
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
 from opencoti_patches.series.numbering import folder_of, slug
-from opencoti_patches.series.order import SUFFIXES, entry_of, find, number_of, read_file, with_renamed, without
+from opencoti_patches.series.order import SUFFIXES, entry_of, find, number_of, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers
@@ -96,27 +96,19 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
     )
 
 
-def left_out(series: Series) -> dict[str, lines.Out]:
-    """The disabled patches: those that a comment of the series names, by name."""
-    listed = {e.name for e in series.entries}
-    found = lines.left_out(lines.text_of(series))
-    return {o.line.name: o for o in found if o.line.name not in listed and _inside(series, o.line.name)}
-
-
 def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
     """A disabled patch back in its place; ``usual`` is the project's strip level. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
     ``does-not-apply``."""
     series = desk.series
     text = lines.text_of(series)
-    outs = left_out(series)
+    outs = lines.left_out(series)
     if not outs:
         raise UsageError("unknown-patch", "no comment of the series names a patch that is left out", "")
     stand_ins = tuple(entry_of(series.dir, n, b"") for n in outs)
     name = find(series._replace(entries=stand_ins), wanted)
     out = outs[name]
-    raw, _ = read_file(series.dir / name, name)
-    strip = usual if out.line.strip is None else out.line.strip
-    entry = desk.fresh(entry_of(series.dir, name, raw, strip=strip, reverse=out.line.reverse), raw)
+    was = lines.entry(series, out, usual)
+    entry = desk.fresh(was, was.raw)
     before, later = series.entries[: out.before], series.entries[out.before :]
     row = regen(
         series._replace(entries=(*before, entry)),
@@ -133,8 +125,8 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
             f"take '{lines.DISABLED}' from its line, then: opencoti-patches bootstrap --to {name} --merge WORK",
         )
     if row.raw is not None:
-        body = row.raw[len(parse(row.raw, strip).header) :]
-        entry = desk.fresh(entry, parse(raw, strip).header + body)
+        body = row.raw[len(parse(row.raw, was.strip).header) :]
+        entry = desk.fresh(entry, parse(was.raw, was.strip).header + body)
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
     if carried.stuck:
@@ -145,11 +137,6 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
     mine = Fated(name, fate, said, row.interdiff)
     entries = (*before, entry, *carried.entries)
     return Change(entries, (mine, *rows.values()), encode(lines.enabled(text, out)), there=(name,))
-
-
-def _inside(series: Series, name: str) -> bool:
-    """Whether a file of the patches folder is called so."""
-    return not name.startswith("/") and ".." not in name.split("/") and (series.dir / name).is_file()
 
 
 def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:

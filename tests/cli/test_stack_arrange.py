@@ -101,6 +101,10 @@ def test_disabled_and_enabled_is_the_same_tree(small: Project, forked: Forked) -
     unlisted = forked("check", "--json").json["unlisted"]
     assert unlisted == []
     assert tip(forked) != tree
+    assert "\n1 file  +1 -0  0004-longer.patch (disabled)\n1 file" in forked("list").out
+    assert forked("list").out.endswith("4 patches, 1 file touched, +4 -4 lines; 1 disabled, not counted\n")
+    assert forked("list", "-q").out.split() == [n for n in NAMES if n != NAMES[3]]
+    assert "it applies strictly; 1 disabled, not counted lock" in " ".join(forked("status").out.split())
     assert forked("enable", "longer").code == 0
     assert series_of(root) == NAMES
     assert tip(forked) == tree
