@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import count
 
 from opencoti_patches.carry import guards
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.regen import regen
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
-from opencoti_patches.series.numbering import folder_of, slug
-from opencoti_patches.series.order import SUFFIXES, entry_of, find, number_of, with_renamed, without
+from opencoti_patches.series.numbering import folder_of, slug, with_number
+from opencoti_patches.series.order import SUFFIXES, beside, entry_of, find, number_of, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers
@@ -21,7 +22,7 @@ from opencoti_patches.stack.model import Change, Fate, Fated
 
 def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
     """A patch under another name; its number stays unless the new name has one. Errors: UsageError ``bad-name``;
-    Refused ``no-change``."""
+    Refused ``no-change``, ``no-number``."""
     stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
     if not re.fullmatch(r"[A-Za-z0-9_][\w.+-]*", stem, re.A):
         close = slug(stem).lstrip(".")
@@ -32,12 +33,19 @@ def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
     number = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
     suffix = next((s for s in SUFFIXES if name.endswith(s)), SUFFIXES[0])
     own = stem if not number or number_of(f"{stem}-") is not None else f"{number}-{stem}"
-    return _renamed(desk, {name: PatchName(f"{folder_of(name)}{own}{suffix}")})
+    new = PatchName(f"{folder_of(name)}{own}{suffix}")
+    known = [e.name for e in desk.series.entries if e.name != name] + beside(desk.series)
+    theirs = next((n for n in known if folder_of(n) == folder_of(new) and number_of(n) == number_of(new)), None)
+    if theirs and number_of(new) not in (None, number_of(name)):
+        hint = "give a number that is free, or none: then it keeps its own"
+        raise Refused("no-number", f"the number of {printable(new)} is that of {printable(theirs)}", hint)
+    return _renamed(desk, {name: new})
 
 
 def renumber(desk: Desk, first: PatchName | None, start: int | None, step: int) -> Change:
-    """Numbers that ascend, from ``first`` on (the first patch for None), ``step`` apart. ``start`` is the first of
-    them; else the first patch keeps its own. Errors: Refused ``no-change``, ``no-number``."""
+    """Numbers that ascend, from ``first`` on (the first patch for None), ``step`` apart; those of files beside the
+    series, such as disabled patches, are passed over. ``start`` is the first of them; else the first patch keeps its
+    own. Errors: Refused ``no-change``, ``no-number``."""
     names = [e.name for e in desk.series.entries]
     at = names.index(first) if first else 0
     numbered = [n for n in names[at:] if number_of(n) is not None]
@@ -47,12 +55,12 @@ def renumber(desk: Desk, first: PatchName | None, start: int | None, step: int) 
     before = max((x for n in names[:at] if (x := number_of(n)) is not None), default=-1)
     if begin is None or begin <= before:
         raise Refused("no-number", f"{begin} is not behind the numbers of the patches before", "give --start")
-    renamed: dict[str, PatchName] = {}
-    for i, name in enumerate(numbered):
-        head, tail = folder_of(name), name.rsplit("/", 1)[-1]
-        rest = tail.lstrip("0123456789")
-        renamed[name] = PatchName(f"{head}{begin + i * step:0{len(tail) - len(rest)}d}{rest}")
-    return _renamed(desk, renamed)
+    taken = {(folder_of(n), number_of(n)) for n in beside(desk.series)}
+    free = count(begin, step)
+    return _renamed(
+        desk,
+        {n: PatchName(with_number(n, next(x for x in free if (folder_of(n), x) not in taken))) for n in numbered},
+    )
 
 
 def _renamed(desk: Desk, names: dict[str, PatchName]) -> Change:

@@ -15,7 +15,7 @@ from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
 from opencoti_patches.series.heading import heading
 from opencoti_patches.series.numbering import Numbers, folder_of, slug
-from opencoti_patches.series.order import beside, entry_of, number_of, with_renamed
+from opencoti_patches.series.order import beside, entry_of, with_renamed
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import line_of
 from opencoti_patches.stack import lines
@@ -92,8 +92,8 @@ def split(
     held = {p: olds for p, (olds, _) in changed.items() if olds and olds[0] != "160000"}
     contents = desk.store.repo.blobs(oid for _, oid in held.values())
     stem = slug(called) or f"{re.sub(r'^[0-9]+[-_.]', '', name.rsplit('/', 1)[-1].rsplit('.', 1)[0])}-part"
-    names, left = [e.name for e in entries], beside(desk.series)
-    numbers = Numbers(names, at + 1, folder=folder_of(name), renumber=renumber, beside=left)
+    names = [e.name for e in entries]
+    numbers = Numbers(names, at + 1, folder=folder_of(name), renumber=renumber, beside=beside(desk.series))
     own = f"{numbers.written(numbers.next())}-{stem}" if numbers.numbered else stem
     new_name = PatchName(f"{folder_of(name)}{own}.patch")
     parts = _parts(entry, parsed, selection, {p: contents[oid] for p, (_, oid) in held.items()})
@@ -112,8 +112,6 @@ def split(
     rows = [Fated(name, "refreshed", "without what went into the new patch"), Fated(new_name, "made", f"of {name}")]
     rows += [Fated(PatchName(new), "renamed", was=old) for old, new in shifted.items()]
     all_now = (*now, *later)
-    if numbers.numbered and [number_of(e.name) for e in all_now].count(number_of(new_name)) > 1:
-        raise Refused("no-number", f"the number of {new_name} is another patch's", "opencoti-patches renumber")
     listed = desk.series.listed or lines.needed([e.name for e in all_now], text)
     return Change(
         all_now,

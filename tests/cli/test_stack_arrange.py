@@ -166,6 +166,25 @@ def test_rename_and_renumber(small: Project, forked: Forked) -> None:
         assert files_of(root) == before
 
 
+def test_a_number_that_another_patch_has_is_not_given(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("disable", "4").code == 0
+    before = files_of(root)
+    for name in ("0005-ten", "5_ten.patch", "0004-ten"):  # of one in the series, and of one left out
+        refused = forked("rename", "2", name, "--json")
+        assert (refused.code, refused.json["error"]["code"]) == (1, "no-number")
+        assert NAMES[int(name.lstrip("0")[0]) - 1] in refused.json["error"]["message"]
+    assert forked("apply").code == 0
+    forked.write("tree/more.txt", "more\n")
+    assert forked("new", "0004-more", "--json").json["error"]["code"] == "no-number"
+    assert files_of(root) == before
+    assert forked("rename", "2", "0006-ten").code == 0
+    assert forked("renumber").code == 0
+    assert number(series_of(root)) == ["0001", "0002", "0003", "# disabled: 0004", "0005"]
+    assert forked("rename", "2", "tenth").code == 0
+    assert forked("enable", "4").code == 0
+
+
 def test_numbers_swap_files(small: Project, forked: Forked) -> None:
     root = small({"0002-x.patch": FIVE[NAMES[0]], "0001-x.patch": FIVE[NAMES[1]]})
     assert forked("renumber", "--start", "1").code == 0

@@ -124,15 +124,34 @@ def test_squash_of_what_undoes_itself(small: Project, forked: Forked) -> None:
     assert forked("squash", "1", "2", "--json").json["error"]["code"] == "no-change"
 
 
-def test_a_number_that_is_another_patchs(small: Project, forked: Forked) -> None:
-    root = small({"0001-both.patch": BOTH, "0003-x.patch": HEAD})
-    made = "diff --git a/n.txt b/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n"
-    forked.write("patches/0003-x.patch", HEAD + made)
-    forked.write("patches/0002-y.patch", HEAD + made.replace("n.txt", "m.txt"))
-    forked.write("patches/series", "0001-both.patch\n0003-x.patch\n0002-y.patch\n")
-    refused = forked("split", "1", "--files", "g.txt", "--renumber", "--json").json["error"]
-    assert (refused["code"], refused["hint"]) == ("no-number", "opencoti-patches renumber")
-    assert len(series_of(root)) == 3
+@pytest.mark.parametrize("command", ["split", "new", "import"])
+def test_room_is_made_in_a_series_out_of_order(small: Project, forked: Forked, command: str) -> None:
+    made = HEAD + "diff --git a/n.txt b/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n"
+    others = {f"000{n}-{x}.patch": made.replace("n.txt", f"{x}.txt") for n, x in ((4, "x"), (2, "y"), (3, "off"))}
+    root = small({"0001-both.patch": BOTH, **others})
+    assert forked("disable", "off").code == 0
+    tree = tip(forked)
+    assert forked("bootstrap", "--to", "1", "WORK").code == 0
+    forked.write("WORK/part.txt", "part\n")
+    forked.write("part.patch", made.replace("n.txt", "part.txt"))
+    args = {
+        "split": ["1", "--files", "g.txt", "--name", "part"],
+        "new": ["part", "--from", "WORK", "--after", "1"],
+        "import": ["part.patch", "--after", "1"],
+    }[command]
+    refused = forked(command, *args, "--json").json["error"]
+    assert (refused["code"], refused["hint"].split()[0]) == ("no-number", "--renumber")
+    done = forked(command, *args, "--renumber")
+    assert done.code == 0, (done.out, done.err)
+    new = "0002-Say-what.patch" if command == "import" else "0002-part.patch"
+    assert series_of(root) == ["0001-both.patch", new, "0004-x.patch", "0005-y.patch", "# disabled: 0003-off.patch"]
+    assert (tip(forked) == tree) == (command == "split")
+
+
+def test_a_folder_of_the_series_has_numbers_of_its_own(small: Project, forked: Forked) -> None:
+    root = small({"a/0001-both.patch": BOTH, "b/0002-after.patch": AFTER})
+    assert forked("split", "both", "--files", "f.txt", "--name", "part").code == 0
+    assert series_of(root) == ["a/0001-both.patch", "a/0002-part.patch", "b/0002-after.patch"]
 
 
 def test_squash_keeps_who_made_what_and_no_diffstat_of_a_part(small: Project, forked: Forked) -> None:
