@@ -133,8 +133,7 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
             f"take '{lines.DISABLED}' from its line, then: opencoti-patches bootstrap --to {name} --merge WORK",
         )
     if row.raw is not None:
-        body = row.raw[len(parse(row.raw, was.strip).header) :]
-        entry = desk.fresh(entry, parse(was.raw, was.strip).header + body)
+        entry = desk.headed(entry, row.raw)
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
     if carried.stuck:

@@ -13,11 +13,13 @@ from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, FilePatch, PatchName, blob_id, encode, printable
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
+from opencoti_patches.series.header import author_lines
 from opencoti_patches.series.heading import heading
 from opencoti_patches.series.numbering import Numbers, folder_of, slug
 from opencoti_patches.series.order import beside, entry_of, with_renamed
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import line_of
+from opencoti_patches.series.says import what_and_why
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.desk import Desk, index_of
 from opencoti_patches.stack.model import Change, Fated
@@ -76,7 +78,8 @@ def split(
     usual: int,
     renumber: bool,
 ) -> Change:
-    """Part a patch. ``called`` is the slug of the new one (may be empty), ``message`` its header's text.
+    """Part a patch. ``called`` is the slug of the new one, ``message`` its header's text; each may be empty. Who made
+    the patch made the new one.
 
     Errors: UsageError ``bad-selection``, ``bad-name``; Refused ``no-number``, ``does-not-apply``.
     """
@@ -97,8 +100,10 @@ def split(
     own = f"{numbers.written(numbers.next())}-{stem}" if numbers.numbered else stem
     new_name = PatchName(f"{folder_of(name)}{own}.patch")
     parts = _parts(entry, parsed, selection, {p: contents[oid] for p, (_, oid) in held.items()})
-    rest = desk.fresh(entry, parts.rest)
-    taken_raw = heading(stem, message, "") + parts.taken
+    rest = desk.headed(entry, parts.rest)
+    if not message.strip() and (subject := what_and_why(parsed.header)[0]):
+        message = f"{subject}: {stem.replace('-', ' ') if called else _taken(parsed, selection)}"
+    taken_raw = heading(stem, message, made_by=author_lines(parsed.header)) + parts.taken
     taken = desk.fresh(
         entry_of(desk.series.dir, new_name, taken_raw, strip=entry.strip, reverse=entry.reverse), taken_raw
     )
@@ -120,6 +125,16 @@ def split(
         gone=tuple(PatchName(n) for n in shifted),
         renamed=shifted,
     )
+
+
+def _taken(parsed: Parsed, selection: Selection) -> str:
+    """What goes into the new patch, for its first line."""
+    named = []
+    for i, hunks in sorted(selection.items()):
+        file = printable(parsed.files[i].path.rsplit("/", 1)[-1])
+        numbers = ", ".join(map(str, sorted(hunks or ())))
+        named.append(f"hunk{'s' * (len(hunks) > 1)} {numbers} of {file}" if hunks else file)
+    return " and ".join(named) if len(named) < 3 else f"{named[0]} and {len(named) - 1} more files"
 
 
 class _Parts(NamedTuple):
