@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opencoti_patches.commands.common import FUNCTION, Project, Run, open_project, reread, within
+from opencoti_patches.commands.common import FUNCTION, Project, Run, open_project, reread, stopped, within
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import printable
 
@@ -77,7 +77,7 @@ def written(
 
 
 def _notes(project: Project, change: Change) -> list[str]:
-    """What a reader of the answer should know besides: what left a header."""
+    """What a reader of the answer should know besides: what left a header, a bump that this stops."""
     from opencoti_patches.series import diffstat
     from opencoti_patches.series.parse import parse
 
@@ -86,7 +86,7 @@ def _notes(project: Project, change: Change) -> list[str]:
         e.name for e in change.entries if e.name in had and diffstat.is_gone(had[e.name], parse(e.raw, e.strip).header)
     ]
     said = [f"{printable(n)}: its diffstat was not as git writes it, and is taken out" for n in gone]
-    return said
+    return said + stopped(project.config, project.store, project.series._replace(entries=change.entries))
 
 
 def edited(run: Run, project: Project, folder: str | None) -> tuple[WorkTree, Snapshot]:
