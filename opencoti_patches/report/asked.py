@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opencoti_patches.core.model import PatchName, Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import short
 from opencoti_patches.report.stacked import cut
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.stack.asking import Hit, Owned
 from opencoti_patches.stack.deps import Needs, On, standing_on
 

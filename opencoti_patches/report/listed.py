@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opencoti_patches.core.model import Entry, Report, Series, printable
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.core.words import plural
 from opencoti_patches.series.counts import FileCount
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.report.wrapping import WIDTH, plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import WIDTH, wrapped
 from opencoti_patches.stack.absorb import Edit
 from opencoti_patches.stack.model import Blocker, Change, Fated, Settled
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Plan, Report, Series, TreeId, printable
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.core.words import plural
 from opencoti_patches.series import lock
 
 _WIDTH = 80

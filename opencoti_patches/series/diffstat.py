@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opencoti_patches.core.model import encode
+from opencoti_patches.core.words import plural
 from opencoti_patches.series.parse import parse
 
 _MARK = b"\n---\n"
@@ -81,11 +82,11 @@ def _stat(files: Sequence[_File], width: int, modes: bool) -> bytes:
         name, total = _short(f.path, names), f.added + f.removed
         rows.append(f" {name:<{names}} | {total:>{digits}}{' ' if total else ''}{_bar(f.added, f.removed, bars, most)}")
     added, removed = sum(f.added for f in files), sum(f.removed for f in files)
-    parts = [f" {len(files)} file{'s' * (len(files) != 1)} changed"]
+    parts = [f" {plural(len(files), 'file')} changed"]
     if added or not removed:
-        parts.append(f"{added} insertion{'s' * (added != 1)}(+)")
+        parts.append(f"{plural(added, 'insertion')}(+)")
     if removed or not added:
-        parts.append(f"{removed} deletion{'s' * (removed != 1)}(-)")
+        parts.append(f"{plural(removed, 'deletion')}(-)")
     rows.append(", ".join(parts))
     rows += [f" {f.mode} {f.path}" for f in files if f.mode and modes]
     return "".join(f"{row}\n" for row in rows).encode()

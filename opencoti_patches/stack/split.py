@@ -11,6 +11,7 @@ from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.rows import starts
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, FilePatch, PatchName, blob_id, encode, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
 from opencoti_patches.series.header import author_lines
@@ -46,7 +47,9 @@ def select(parsed: Parsed, globs: Sequence[str], hunks: Sequence[str]) -> Select
             raise UsageError("bad-selection", f"--hunks {text} has a range that ends before it begins", _files(parsed))
         hits = [i for i, f in enumerate(parsed.files) if f.path == path or f.path.endswith(f"/{path}")]
         if len(hits) != 1:
-            raise UsageError("bad-selection", f"{len(hits)} files of the patch are called {path}", _files(parsed))
+            raise UsageError(
+                "bad-selection", f"the patch has {plural(len(hits), 'file')} called {path}", _files(parsed)
+            )
         f, wanted = parsed.files[hits[0]], _numbers(numbers)
         if missing := wanted - {h.number for h in f.hunks}:
             raise UsageError("bad-selection", f"{path} has no hunk {min(missing)} in the patch", _files(parsed))
@@ -134,7 +137,7 @@ def _taken(parsed: Parsed, selection: Selection) -> str:
         file = printable(parsed.files[i].path.rsplit("/", 1)[-1])
         numbers = ", ".join(map(str, sorted(hunks or ())))
         named.append(f"hunk{'s' * (len(hunks) > 1)} {numbers} of {file}" if hunks else file)
-    return " and ".join(named) if len(named) < 3 else f"{named[0]} and {len(named) - 1} more files"
+    return " and ".join(named) if len(named) < 3 else f"{named[0]} and {plural(len(named) - 1, 'more file')}"
 
 
 class _Parts(NamedTuple):
