@@ -43,7 +43,7 @@ class Run(NamedTuple):
 
     def answer(self, report: Report, ctx: click.Context) -> None:
         """Print the report and end with its exit code."""
-        text = render(report, self.format, quiet=self.quiet)
+        text = render(report, self.format)
         if text:
             click.echo(text)
         ctx.exit(Exit.YES if report.ok else Exit.NO)
@@ -76,7 +76,7 @@ def options(formats: bool = False) -> Callable[[FUNCTION], FUNCTION]:
                 call
             )
         call = click.option("-v", "--verbose", is_flag=True, help="More detail.")(call)
-        call = click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")(call)
+        call = click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors: no progress.")(call)
         return click.option("-C", "directory", metavar="DIR", type=click.Path(), help="Run as if started in DIR.")(call)
 
     return wrap

@@ -100,7 +100,7 @@ def find(wanted: str, hits: Sequence[Hit], *, quiet: bool = False) -> Report:
             text.append(cut(f"  {h.line:>6} {h.sign}{printable(h.text.decode('utf-8', 'surrogateescape'))}"))
     if quiet:
         text = list(dict.fromkeys(printable(h.patch) for h in hits))
-    if not hits:
+    if not hits and not quiet:
         text = wrapped(f"no patch adds or removes {printable(wanted)!r}", 0)
     data = {
         "text": printable(wanted),
