@@ -16,6 +16,7 @@ from opencoti_patches.series.order import SUFFIXES, beside, entry_of, find, numb
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers
+from opencoti_patches.stack.certain import certain
 from opencoti_patches.stack.desk import Carried, Desk, index_of
 from opencoti_patches.stack.model import Change, Fate, Fated
 
@@ -89,7 +90,9 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
             carried = desk.carry(later, desk.tree(entries[: at + 1]), desk.tree(entries[:at]))
             if carried.stuck:
                 return refused(desk, entries, carried, {name}, f"without {printable(name)}")
+            sure = certain(desk, entries, at, carried)
             note(rows, carried.rows)
+            rows |= {n: _plain(rows[n]) for n in sure}
             later = carried.entries
         entries = (*entries[:at], *later)
         rows[name] = Fated(name, "disabled" if disable else "dropped")
@@ -227,7 +230,7 @@ def _same(old: Entry, new: Entry) -> bool:
 
 
 def _plain(row: Fated) -> Fated:
-    """Where the tree is proven to be the same, a doubt about a place is none."""
+    """Where the tree is proven to be what it must be, a doubt about a place is none."""
     return row._replace(fate="regenerated", reason="", interdiff=()) if row.fate == "adapted" else row
 
 

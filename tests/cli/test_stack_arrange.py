@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import CONFIG, HEAD, LINES, OTHER, Project, diff, swap
-from cli.stacks import FIVE, NAMES, STACK, TWO, files_of, number, series_of, text_at, tip
+from cli.documents import CONFIG, HEAD, LINES, OTHER, TWICE, Project, diff, swap
+from cli.stacks import FIVE, NAMES, STACK, TWO, chain, files_of, number, series_of, text_at, tip
 
 if TYPE_CHECKING:
     from e2e.forked import Forked
@@ -213,3 +213,29 @@ def test_the_last_patch_of_a_series(small: Project, forked: Forked) -> None:
     root = small({NAMES[0]: FIVE[NAMES[0]]}, CONFIG)
     assert forked("drop", "1").code == 0
     assert files_of(root) == {"series": b""}
+
+
+def test_drop_beside_the_same_lines_elsewhere(small: Project, forked: Forked) -> None:
+    more = swap(TWICE, 9, "\tmore();\n")
+    other = swap(more, 3, "\tother();\n")
+    fewer = [*other[:10], *other[11:]]  # one of two blank lines, of which there are four pairs
+    first, second, third = chain(TWICE, more, other, fewer, path="twice.c")
+    lines = " \n void one(void)\n {\n-\tcall();\n+\tmore();\n }\n \n \n"  # as git has it, which difflib has not
+    first = f"{first.partition('@@')[0]}@@ -6,7 +6,7 @@\n{lines}"
+    small(dict(zip(NAMES, (first, second, third), strict=False)))
+    done = forked("drop", "1")
+    assert done.code == 0, done.out
+    assert "adapted" not in done.out
+    tip(forked)
+    assert text_at(forked, "3", "twice.c") == [*TWICE[:2], "\tother();\n", *TWICE[3:10], *TWICE[11:]]
+
+
+def test_drop_of_lines_beside_which_another_changes_some_wants_a_look(small: Project, forked: Forked) -> None:
+    start = "diff --git a/twice.c b/twice.c\n--- a/twice.c\n+++ b/twice.c\n"
+    first = f"{HEAD}{start}@@ -7,6 +7,7 @@\n void one(void)\n {{\n \tcall();\n }}\n+/* more */\n \n \n"
+    second = f"{HEAD}{start}@@ -8,7 +8,6 @@\n {{\n \tcall();\n }}\n /* more */\n-\n \n void one(void)\n"
+    root = small({NAMES[0]: first, NAMES[1]: second})
+    before = files_of(root)
+    refused = forked("drop", "1", "--json").json
+    assert (refused["ok"], refused["needs_acceptance"]) == (False, NAMES[1:2]), refused
+    assert files_of(root) == before
