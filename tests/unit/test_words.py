@@ -29,8 +29,9 @@ def test_no_count_stands_before_a_word_that_does_not_follow_it(package: str) -> 
     found = []
     for file in (PACKAGE / package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_bytes())):
-            parts = node.values if isinstance(node, ast.JoinedStr) else []
-            for value, text in pairwise(parts):
+            if not isinstance(node, ast.JoinedStr):
+                continue
+            for value, text in pairwise(node.values):
                 if not (isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant)):
                     continue
                 count = isinstance(value.value, ast.Call | ast.BinOp) and ast.unparse(value.value).startswith("len(")
