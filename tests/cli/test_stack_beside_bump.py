@@ -11,24 +11,18 @@ SAID = "a bump to new is under way, and does not go on with other patches: "
 
 def test_what_stops_a_bump_says_so(stuck: Sandbox) -> None:
     assert stuck("bump", "new").code == 1
-    for args in (
-        ["rename", "3", "fourth"],
-        ["drop", "3"],
-        ["disable", "3"],
-        ["move", "3", "--first"],
-        ["renumber", "--start", "7"],
-        ["squash", "1", "2"],
-    ):
+    for args in (["disable", "3"], ["squash", "1", "2"]):
         dry = stuck(*args, "--dry-run", "--json")
         assert (dry.code, [n.startswith(SAID) for n in dry.json["notes"]]) == (0, [True]), dry.raw
         done = stuck(*args)
         text = " ".join(done.out.split())
         assert f"note: {SAID}'opencoti-patches undo' before 'bump --continue', or 'bump --abort' and start" in text
-        refused = stuck("bump", "--continue", "--json").json["error"]
-        assert refused["code"] == "project-changed"
         back = stuck("undo")
         assert (back.code, back.err) == (0, "")
-        assert stuck("bump", "--continue", "--json").json["error"]["code"] == "markers"
+    assert stuck("rename", "3", "fourth").code == 0
+    assert stuck("bump", "--continue", "--json").json["error"]["code"] == "project-changed"
+    assert stuck("undo").err == ""
+    assert stuck("bump", "--continue", "--json").json["error"]["code"] == "markers"
 
 
 def test_other_commands_say_it_beside_their_answer(stuck: Sandbox, diff: Diff) -> None:
