@@ -109,7 +109,7 @@ Exit codes: 0 yes, 1 no (drift, conflict, findings), 2 usage or configuration, 3
 the disk, a lock), 130 interrupted.""",
 )
 @click.option("-C", "directory", metavar="DIR", help="Run as if started in DIR.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors: no progress.")
 @click.option("-v", "--verbose", is_flag=True, help="More detail.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")

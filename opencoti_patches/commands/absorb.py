@@ -27,7 +27,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, dry_run: bool) -> 
     lines, hunk by hunk: the patch that added what is changed, or beside whose lines something is inserted.
 
     An edit with two owners or none is said and left, as an edit of DIR. The tree at the tip is proven to be the
-    one with just the absorbed edits in it; headers stay to the byte.
+    one with just the absorbed edits in it; headers stay to the byte, but for a diffstat, which follows.
     """
     from opencoti_patches.report.stacked import absorbed, edit_row
     from opencoti_patches.stack.absorb import absorb

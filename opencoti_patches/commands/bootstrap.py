@@ -8,6 +8,7 @@ import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, options
 from opencoti_patches.core.model import Report
+from opencoti_patches.core.words import plural
 from opencoti_patches.series import order
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
     with store.writing("bootstrap", config.patches):
         base = ensure_base(config, store, progress=progress)
         label = ", ".join(s.upstream or s.label for s in config.sources)
-        text = [f"base: {label}, {store.repo.count(base)} files, tree {base}"]
+        text = [f"base: {label}, {plural(store.repo.count(base), 'file')}, tree {base}"]
         data: dict[str, object] = {"base": {"tree": base, "sources": [s.label for s in config.sources]}}
         left: tuple[Left, ...] = ()
         if target is not None:

@@ -43,7 +43,7 @@ class Run(NamedTuple):
 
     def answer(self, report: Report, ctx: click.Context) -> None:
         """Print the report and end with its exit code."""
-        text = render(report, self.format, quiet=self.quiet)
+        text = render(report, self.format)
         if text:
             click.echo(text)
         ctx.exit(Exit.YES if report.ok else Exit.NO)
@@ -76,7 +76,7 @@ def options(formats: bool = False) -> Callable[[FUNCTION], FUNCTION]:
                 call
             )
         call = click.option("-v", "--verbose", is_flag=True, help="More detail.")(call)
-        call = click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors.")(call)
+        call = click.option("-q", "--quiet", is_flag=True, help="Only the answer and errors: no progress.")(call)
         return click.option("-C", "directory", metavar="DIR", type=click.Path(), help="Run as if started in DIR.")(call)
 
     return wrap
@@ -130,6 +130,28 @@ def reread(project: Project) -> Project:
     return Project(config=project.config, store=project.store, base=project.base, series=series)
 
 
+def stopped(config: Config, store: Store, series: Series) -> list[str]:
+    """What to say where a bump is under way that does not go on with ``series`` as it is now."""
+    if not store.session.exists():
+        return []
+    from opencoti_patches.carry import session as sessions
+
+    session = sessions.load(store)
+    if session is None or session.project == sessions.digest(config, series):
+        return []
+    return [
+        f"a bump to {session.value} is under way, and does not go on with other patches: 'opencoti-patches undo' "
+        "before 'bump --continue', or 'bump --abort' and start it again"
+    ]
+
+
+def say_stopped(run: Run, config: Config, store: Store) -> None:
+    """Say so on stderr, once patches were written."""
+    if not run.quiet and store.session.exists():
+        for line in stopped(config, store, order.load(config.patches, config.strip)):
+            click.echo(f"note: {line}", err=True)
+
+
 def within(config: Config, path: Path) -> str:
     """A path as people type it from the project's folder."""
     return str(path.relative_to(config.root)) if path.is_relative_to(config.root) else str(path)
@@ -149,7 +171,7 @@ def completing(names: Callable[[Config], Iterable[str]]) -> Callable[..., list[s
 
 
 def _left_out(config: Config) -> Iterable[str]:
-    from opencoti_patches.stack.arrange import left_out
+    from opencoti_patches.stack.lines import left_out
 
     return left_out(order.load(config.patches, config.strip))
 

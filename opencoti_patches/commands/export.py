@@ -9,6 +9,7 @@ import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.series import order
 
 _FORMATS = ("quilt", "mbox", "git")
@@ -69,7 +70,7 @@ def command(ctx: click.Context, run: Run, folder: str, form: str, to: str | None
 def _report(
     form: str, folder: str, target: Path, files: list[str], patches: int, tip: str | None, tagged: bool
 ) -> Report:
-    text = [f"wrote {patches} patch{'es' * (patches != 1)} to {printable(folder)} ({form})"]
+    text = [f"wrote {plural(patches, 'patch')} to {printable(folder)} ({form})"]
     if form != "quilt":
         what = "*.patch" if form == "git" else files[0]
         keep = " --keep-non-patch" if tagged else ""

@@ -24,7 +24,10 @@ opencoti-patches -q find pinned    # the patches' names alone
 @options()
 @click.pass_context
 def command(ctx: click.Context, run: Run, text: str, regex: bool, added: bool, removed: bool) -> None:
-    """Say which patches add or remove lines with TEXT in them, and where. Says no if none does."""
+    """Say which patches add or remove lines with TEXT in them, and where. Says no if none does.
+
+    With -q the patches' names alone.
+    """
     from opencoti_patches.report import asked
     from opencoti_patches.stack.asking import find
 

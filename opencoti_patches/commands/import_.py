@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_patch, example, options, within
+from opencoti_patches.commands.common import Run, complete_patch, example, options, say_stopped, within
 from opencoti_patches.series import order
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def command(
             imported = imported._replace(placement=locked(imported.placement, plan))
         if not dry_run:
             states.put(imported.placement.changes, store)
+    say_stopped(run, config, store)
     run.answer(
         report(
             imported,

@@ -20,14 +20,18 @@ opencoti-patches list --json
 @options()
 @click.pass_context
 def command(ctx: click.Context, run: Run) -> None:
-    """List the series in order: files, added and removed lines, name, and -pN or -R where an entry has them.
+    """List the series in order: files, added and removed lines, name, and -pN or -R where an entry has them. Patches
+    that 'disable' left out stand in their places, marked.
 
-    With -q the names alone. Needs no base.
+    With -q the names alone, without those left out. Needs no base.
     """
     from opencoti_patches.report.listed import report
     from opencoti_patches.series.counts import counts
+    from opencoti_patches.stack import lines
 
     config = run.config()
     series = order.load(config.patches, config.strip)
     rows = [(entry, counts(entry)) for entry in series.entries]
-    run.answer(report(series, rows, strip=config.strip, quiet=run.quiet), ctx)
+    outs = [(out.before, lines.entry(series, out, config.strip)) for out in lines.left_out(series).values()]
+    disabled = [(before, entry, counts(entry)) for before, entry in outs]
+    run.answer(report(series, rows, disabled, strip=config.strip, quiet=run.quiet), ctx)

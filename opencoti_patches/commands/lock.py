@@ -6,7 +6,7 @@ import click
 
 from opencoti_patches.commands.common import Run, example, open_project, options, within
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.core.words import plural
 from opencoti_patches.series import lock, order
 
 

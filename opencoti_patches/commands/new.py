@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, within
+from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, say_stopped, within
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.series import order
 
@@ -86,6 +86,7 @@ def command(
         )
         new.put(made, store)
         adopt(work, At(tree=snapshot.now, patch=made.entry.name, commits=was is not None and was.commits))
+    say_stopped(run, config, store)
     run.answer(
         report(made, folder=within(config, config.patches), new_files=snapshot.new_files),
         ctx,

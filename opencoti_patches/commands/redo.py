@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, example, options
+from opencoti_patches.commands.common import Run, example, options, say_stopped
 
 
 @click.command(epilog=example("opencoti-patches redo"))
@@ -23,4 +23,5 @@ def command(ctx: click.Context, run: Run, force: bool) -> None:
     with store.writing("redo", config.patches):
         step, saved = states.redo(store, force=force)
         folders = follow(store, step)
+    say_stopped(run, config, store)
     run.answer(undone("redo", step, list(map(str, saved)), list(map(str, folders))), ctx)

@@ -40,7 +40,7 @@ def command(
     dry_run: bool,
 ) -> None:
     """Fold what was changed in DIR (default: tree.dir of opencoti.toml) into PATCH (default: the one that DIR is
-    after), new, deleted and mode-changed files too. The patch's header stays to the byte.
+    after), new, deleted and mode-changed files too. The patch's header stays to the byte, but for a diffstat: it follows.
 
     Later patches are carried over the change. Where one finds no place nothing is written, and the commands that
     mend it are named. If DIR is after a later patch, its edits are carried back into PATCH.

@@ -15,6 +15,7 @@ from opencoti_patches.commands.common import (
     open_project,
     options,
     reread,
+    say_stopped,
     within,
 )
 from opencoti_patches.series import order
@@ -96,6 +97,7 @@ def command(
             )
         if snapshot and not dry_run and not into:  # the folder's edits are the patch's now
             adopt(WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0]))
+    say_stopped(run, config, store)
     hurt = {r.name for r in rows if folder and r.status == "conflict" and not r.reason.endswith(from_folder.AS_BEFORE)}
     shown = [r for r in rows if not wanted or r.name in wanted or r.name in hurt]
     run.answer(

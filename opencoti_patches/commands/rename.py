@@ -23,7 +23,8 @@ opencoti-patches rename 0034 0040-pinned-kv
 @options()
 @click.pass_context
 def command(ctx: click.Context, run: Run, patch: str, new: str, dry_run: bool) -> None:
-    """Give a patch file another name; its place in the series stays, and its number unless NAME has one.
+    """Give a patch file another name; its place in the series stays, and its number unless NAME has one, which must
+    be no other patch's.
 
     What headers say of its number ("Patch order: applies after 0034") is people's words: it stays, and is named.
     """

@@ -28,7 +28,7 @@ def command(ctx: click.Context, run: Run, patch: str, raw: bool) -> None:
 
     Bytes that a terminal might take for commands, and those that are not UTF-8, are shown as escapes
     (\\x1b), in a pipe as well; the exact bytes come with --raw. PATCH is a number, a file name or a unique
-    part of it.
+    part of it. With -q header and diff alone.
     """
     if raw and run.format != "text":
         raise click.UsageError(f"--raw and --{run.format} do not go together")

@@ -21,7 +21,13 @@ opencoti-patches split 0033 --hunks ggml-cuda.cu:1,3-4 -m "Pin it"
 @click.option("--files", metavar="GLOB", multiple=True, help="These files go into the new patch.")
 @click.option("--hunks", metavar="FILE:1,3", multiple=True, help="These hunks of a file do, by number from 1.")
 @click.option("--name", metavar="SLUG", default="", help="What the new patch is called.")
-@click.option("-m", "--message", metavar="TEXT", default="", help="Its first line: what it does. The rest: why.")
+@click.option(
+    "-m",
+    "--message",
+    metavar="TEXT",
+    default="",
+    help="Its first line: what it does (default: what PATCH does, and NAME or what is in it). The rest: why.",
+)
 @click.option("--renumber", is_flag=True, help="Later patches get new numbers to make room.")
 @DRY_RUN
 @options()
@@ -38,7 +44,7 @@ def command(
     dry_run: bool,
 ) -> None:
     """Part a patch: what is selected by files or hunks goes into a new patch right behind it, the rest stays, every
-    line as it was. 'show PATCH' shows the hunks.
+    line as it was. 'show PATCH' shows the hunks. Who made a patch that is a mail made the new one, too.
 
     The tree after both is proven to be the one after the patch before.
     """

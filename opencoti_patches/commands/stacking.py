@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opencoti_patches.commands.common import FUNCTION, Project, Run, open_project, reread, within
+from opencoti_patches.commands.common import FUNCTION, Project, Run, open_project, reread, stopped, within
 from opencoti_patches.core.errors import UsageError
+from opencoti_patches.core.model import printable
 
 if TYPE_CHECKING:
     from opencoti_patches.carry.from_folder import Snapshot
@@ -66,12 +67,26 @@ def written(
         dry_run=dry_run,
         needs=[] if change.refused else needs,
         claims=stale_claims(project.series, change.renamed) if settled else (),
+        notes=_notes(project, change) if settled else (),
         steps=steps if change.refused or change.left else (),
         more=more,
         head=head,
         verbose=run.verbose,
     )
     return answer, settled
+
+
+def _notes(project: Project, change: Change) -> list[str]:
+    """What a reader of the answer should know besides: what left a header, a bump that this stops."""
+    from opencoti_patches.series import diffstat
+    from opencoti_patches.series.parse import parse
+
+    had = {e.name: parse(e.raw, e.strip).header for e in project.series.entries}
+    gone = [
+        e.name for e in change.entries if e.name in had and diffstat.is_gone(had[e.name], parse(e.raw, e.strip).header)
+    ]
+    said = [f"{printable(n)}: its diffstat was not as git writes it, and is taken out" for n in gone]
+    return said + stopped(project.config, project.store, project.series._replace(entries=change.entries))
 
 
 def edited(run: Run, project: Project, folder: str | None) -> tuple[WorkTree, Snapshot]:

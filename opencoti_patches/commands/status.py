@@ -29,6 +29,7 @@ def command(ctx: click.Context, run: Run) -> None:
     """
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.plan.strict import check
+    from opencoti_patches.stack.lines import left_out
     from opencoti_patches.tree.folders import describe
 
     config = run.config()
@@ -42,6 +43,7 @@ def command(ctx: click.Context, run: Run) -> None:
         sources=config.sources,
         base=base,
         series=series,
+        disabled=tuple(left_out(series)),
         patches=within(config, config.patches),
         plan=plan,
         session=None if session is None else sessions.document(store, session),

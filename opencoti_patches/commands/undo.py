@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, example, options
+from opencoti_patches.commands.common import Run, example, options, say_stopped
 
 
 @click.command(
@@ -38,4 +38,5 @@ def command(ctx: click.Context, run: Run, listed: bool, force: bool) -> None:
     with store.writing("undo", config.patches):
         step, saved = states.undo(store, force=force)
         folders = follow(store, step)
+    say_stopped(run, config, store)
     run.answer(undone("undo", step, list(map(str, saved)), list(map(str, folders))), ctx)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from opencoti_patches.core.model import Hunk, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.plan.places import occurrences
 
 _DIFF_LINES = 14  # of the small diff at most
@@ -106,7 +107,7 @@ def difference(lines: Sequence[bytes], hunk: Hunk) -> tuple[str, str, int]:
         n = len(old) - len(kept)
         return (
             "whitespace",
-            f"it removes {n} blank line{'s' * (n > 1)} that the file lacks at line {hits[0] + 1}",
+            f"it removes {plural(n, 'blank line')} that the file lacks at line {hits[0] + 1}",
             hits[0] + 1,
         )
     return "context-changed", "the lines it expects are not there", 0

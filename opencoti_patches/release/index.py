@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.release import pin, rows
 from opencoti_patches.release.rows import ANY, ONE, File, Rule
 
@@ -133,6 +134,6 @@ def find(place: Path) -> Path:
         return place
     found = sorted(p for p in place.iterdir() if p.name.endswith(SUFFIX))
     if len(found) != 1:
-        what = "no index" if not found else f"{len(found)} indexes"
+        what = "no index" if not found else plural(len(found), "index")
         raise UsageError("no-file", f"{printable(str(place))} has {what} (*{SUFFIX})", "name the index itself")
     return found[0]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import TreeId, decode, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.series import order
 
@@ -117,7 +118,7 @@ def _text(raw: bytes) -> str:
 
 def page(licences: Sequence[Licence], title: str) -> bytes:
     """All texts in one file, each below where it stands."""
-    parts = [f"Licence texts of {title}\n", f"\n{len(licences)} texts, each below where it stands.\n"]
+    parts = [f"Licence texts of {title}\n", f"\n{plural(len(licences), 'text')}, each below where it stands.\n"]
     for licence in licences:
         parts.append(f"\n{'=' * 78}\n{printable(licence.where)}\n{'=' * 78}\n\n{licence.text.rstrip()}\n")
     return "".join(parts).encode("utf-8")

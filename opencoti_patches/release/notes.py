@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.core.model import Entry, PatchName, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.release.component import Component
 from opencoti_patches.release.index import Index
 from opencoti_patches.series.header import read_header
@@ -103,7 +104,7 @@ def build_info(component: Component, index: Index, payload: str, sha256: str) ->
         f"- channel: {index.channel}, tag `{index.tag}`",
         f"- repository: `{index.repo}` at `{index.rev}`",
         f"- base tree: `{index.base}`",
-        f"- patched tree: `{index.tip}`, after {len(index.patches)} patches",
+        f"- patched tree: `{index.tip}`, after {plural(len(index.patches), 'patch')}",
         f"- interface of ggml: {f'`{c.abi}`' if c.abi else 'not known'}",
         f"- smoke test: {_smoked(c, index)}",
         "",
@@ -138,7 +139,7 @@ def _install(c: Component, single: bool) -> str:
 def _smoked(c: Component, index: Index) -> str:
     if c.name in index.unsmoked:
         return f"none: {c.smoke.why}; released all the same"
-    return f"passed, {c.smoke.answers} answers of model `{_line(c.smoke.model) or 'unnamed'}`"
+    return f"passed, {plural(c.smoke.answers, 'answer')} of model `{_line(c.smoke.model) or 'unnamed'}`"
 
 
 def _line(text: object) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opencoti_patches.core.model import PatchName, Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import short
 from opencoti_patches.report.stacked import cut
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.stack.asking import Hit, Owned
 from opencoti_patches.stack.deps import Needs, On, standing_on
 
@@ -99,7 +100,7 @@ def find(wanted: str, hits: Sequence[Hit], *, quiet: bool = False) -> Report:
             text.append(cut(f"  {h.line:>6} {h.sign}{printable(h.text.decode('utf-8', 'surrogateescape'))}"))
     if quiet:
         text = list(dict.fromkeys(printable(h.patch) for h in hits))
-    if not hits:
+    if not hits and not quiet:
         text = wrapped(f"no patch adds or removes {printable(wanted)!r}", 0)
     data = {
         "text": printable(wanted),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opencoti_patches.core.model import Report, Series, printable
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.core.words import plural
 
 SERIES_TEXT = """\
 # The patches in the order in which they apply: a name a line, then -pN or -R.

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.report.wrapping import from_here, plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import from_here, wrapped
 from opencoti_patches.smoke.bisect import Bisected, Step
 
 _WORDS = {"pass": "passes", "fail": "fails", "skip": "skipped"}

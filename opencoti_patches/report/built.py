@@ -8,7 +8,8 @@ from typing import Any
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.run import Built
 from opencoti_patches.core.model import Finding, Report, printable
-from opencoti_patches.report.wrapping import from_here, plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import from_here, wrapped
 
 _SHOWN = 12  # artefacts in text
 

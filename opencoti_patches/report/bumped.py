@@ -11,8 +11,9 @@ from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.session import Session
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.model import Report, TreeId, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.report import carried
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import wrapped
 
 _GO_ON, _GIVE_UP = "opencoti-patches bump --continue", "opencoti-patches bump --abort"
 

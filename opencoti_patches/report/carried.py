@@ -8,7 +8,8 @@ from typing import Any
 
 from opencoti_patches.carry.model import Carried, Row
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.report.wrapping import WIDTH, plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import WIDTH, wrapped
 
 _SHOWN = 30  # lines of an interdiff
 PLAIN = ("three-way: between unchanged lines", "three-way: its lines are unchanged")  # nothing to see

@@ -19,8 +19,9 @@ from opencoti_patches.core.model import (
     Verdict,
     printable,
 )
+from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
-from opencoti_patches.report.wrapping import WIDTH, plural, steps, wrapped
+from opencoti_patches.report.wrapping import WIDTH, steps, wrapped
 
 _STALE = 3  # differences from the lock that are spelled out
 
@@ -104,7 +105,7 @@ def _summary(plan: Plan, label: str, no_offset: bool) -> str:
     counts = Counter(v.status for v in plan.verdicts)
     n = len(plan.verdicts)
     parts = ", ".join(f"{counts[s]} {s}" for s in ("clean", "offset", "failed", "blocked", "empty") if counts[s])
-    head = f"{n} patch{'es' * (n != 1)} on {label}: {parts or 'nothing to apply'}"
+    head = f"{plural(n, 'patch')} on {label}: {parts or 'nothing to apply'}"
     if not plan.ok:
         return f"{head}. The series does not apply."
     if no_offset and counts["offset"]:
@@ -139,7 +140,7 @@ def _block(v: Verdict, hint: Sequence[str], verbose: bool) -> list[str]:
     if v.blocked_by:
         lines += wrapped(f"stands on {', '.join(v.blocked_by)}, which failed: {v.evidence}", 4, 2)
     for place in v.places if verbose else ():
-        moved = f"{place.file}, hunk {place.hunk}: landed at line {place.line}, {abs(place.offset)} line{'s' * (abs(place.offset) != 1)} {'down' if place.offset > 0 else 'up'}"
+        moved = f"{place.file}, hunk {place.hunk}: landed at line {place.line}, {plural(abs(place.offset), 'line')} {'down' if place.offset > 0 else 'up'}"
         lines += wrapped(moved, 4, 2)
     if v.places and not verbose:
         lines += wrapped(_moves(v.places), 4, 2)
@@ -162,9 +163,9 @@ def _moves(places: Sequence[Place]) -> str:
         low, high = min(offsets), max(offsets)
         far = f"{low:+d}" if low == high else f"{low:+d} to {high:+d}"
         parts.append(
-            f"{len(offsets)} hunk{'s' * (len(offsets) > 1)} of {file} moved by {far} line{'s' * ({low, high} - {1, -1} != set())}"
+            f"{plural(len(offsets), 'hunk')} of {file} moved by {far} line{'s' * ({low, high} - {1, -1} != set())}"
         )
-    return "; ".join(parts[:3]) + (f"; {len(parts) - 3} more files" if len(parts) > 3 else "")
+    return "; ".join(parts[:3]) + (f"; {plural(len(parts) - 3, 'more file')}" if len(parts) > 3 else "")
 
 
 def _few(names: Sequence[str]) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.report.stacked import cut
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.stack.compare import Fate, Pair, Spot
 
 _SAYS: dict[Fate, str] = {

@@ -6,8 +6,9 @@ from typing import Any
 
 from opencoti_patches.carry.forecast import Forecast, Outlook, Turn
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.doors.git.commits import Mark
-from opencoti_patches.report.wrapping import WIDTH, plural, wrapped
+from opencoti_patches.report.wrapping import WIDTH, wrapped
 
 
 def report(found: Forecast, value: str, *, verbose: bool = False) -> Report:

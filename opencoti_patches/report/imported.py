@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opencoti_patches.core.model import PatchName, Plan, Report, Verdict, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.listed import options_of
-from opencoti_patches.report.wrapping import plural, steps, wrapped
+from opencoti_patches.report.wrapping import steps, wrapped
 from opencoti_patches.series.importing import Imported, Incoming
 
 _MENDED = {

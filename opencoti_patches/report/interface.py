@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from opencoti_patches.build import abi
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import wrapped
 
 
 def shown(name: str, rows: Sequence[str], *, verbose: bool = False) -> Report:

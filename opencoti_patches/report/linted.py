@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from opencoti_patches.core.model import Finding, Report, Series, printable
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.core.words import plural
 
 
 def report(findings: Sequence[Finding], series: Series, *, strict: bool = False) -> Report:

@@ -6,22 +6,35 @@ from collections.abc import Sequence
 from typing import Any
 
 from opencoti_patches.core.model import Entry, Report, Series, printable
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.core.words import plural
 from opencoti_patches.series.counts import FileCount
 
 
 def report(
-    series: Series, rows: Sequence[tuple[Entry, Sequence[FileCount]]], *, strip: int, quiet: bool = False
+    series: Series,
+    rows: Sequence[tuple[Entry, Sequence[FileCount]]],
+    disabled: Sequence[tuple[int, Entry, Sequence[FileCount]]] = (),
+    *,
+    strip: int,
+    quiet: bool = False,
 ) -> Report:
-    """The series with its counts. ``strip`` is the project's own strip level, which goes without saying."""
+    """The series with its counts; ``disabled`` are the patches left out, each with how many patches stand before it.
+    ``strip`` is the project's own strip level, which goes without saying."""
     data = [_row(entry, files) for entry, files in rows]
+    out = [_row(e, files) | {"after": data[before - 1]["name"] if before else None} for before, e, files in disabled]
     if quiet:
         text = [row["name"] for row in data]
     else:
-        text = [*_table(data, strip), _summary(data)]
+        lines = list(data)
+        for (before, _, _), row in zip(reversed(disabled), reversed(out), strict=True):
+            lines.insert(before, row)
+        left = f"; {len(out)} disabled, not counted" if out else ""
+        text = [*_table(lines, strip), _summary(data) + left]
         if not series.listed:
             text.append("note: no series file; patches are taken in order of number, then name")
-    return Report(command="list", ok=True, data={"listed": series.listed, "patches": data}, text=tuple(text))
+    return Report(
+        command="list", ok=True, data={"listed": series.listed, "patches": data, "disabled": out}, text=tuple(text)
+    )
 
 
 def options_of(entry_strip: int, reverse: bool, strip: int) -> str:
@@ -50,7 +63,7 @@ def _table(data: Sequence[dict[str, Any]], strip: int) -> list[str]:
     for d, (files, added, removed) in zip(data, cells, strict=True):
         options = options_of(d["strip"], d["reverse"], strip)
         binary = f"({d['binary']} binary)" if d["binary"] else ""
-        name = " ".join(filter(None, (d["name"], options, binary)))
+        name = " ".join(filter(None, (d["name"], options, binary, "(disabled)" if "after" in d else "")))
         lines.append(f"{files:>{wide[0]}}  {added:>{wide[1]}} {removed:>{wide[2]}}  {name}")
     return lines
 

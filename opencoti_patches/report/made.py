@@ -7,8 +7,9 @@ from typing import Any
 
 from opencoti_patches.carry.new import Made
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import short
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.series.counts import counts
 from opencoti_patches.series.says import what_and_why
 

@@ -13,8 +13,8 @@ from html import escape
 from typing import Any
 
 from opencoti_patches.core.model import Report
+from opencoti_patches.core.words import plural
 from opencoti_patches.report.carried import PLAIN
-from opencoti_patches.report.wrapping import plural
 
 _ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped")
 _SIGNS = re.compile(r"([\\`*_\[\]|~$])")  # that mean something within a line

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from opencoti_patches.core.model import PatchName, Report, Status, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.plan.overview import Hot, Overview, Seen
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.checked import place_of
-from opencoti_patches.report.wrapping import plural, steps, wrapped
+from opencoti_patches.report.wrapping import steps, wrapped
 
 _STATUSES: tuple[Status, ...] = ("clean", "offset", "failed", "blocked", "empty")
 _HOT = 10  # files on the screen
@@ -85,10 +86,13 @@ def _text(found: Answer) -> list[str]:
     if seen.files:
         shared = sum(len(f.changes) > 1 for f in seen.files)
         text += wrapped(f"{plural(len(seen.files), 'file')}, {shared} of which more than one patch touches:", 0, 2)
-    rows = [(plural(len(f.changes), "patch"), str(f.lines), _churn(f), printable(f.path)) for f in seen.files[:_HOT]]
+    rows = [
+        (plural(len(f.changes), "patch"), plural(f.lines, "line"), _churn(f), printable(f.path))
+        for f in seen.files[:_HOT]
+    ]
     wide = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
-    text += [f"  {n:>{wide[0]}}  {lines:>{wide[1]}} lines  {churn:<{wide[2]}}  {path}".rstrip() if churn else
-             f"  {n:>{wide[0]}}  {lines:>{wide[1]}} lines  {path}" for n, lines, churn, path in rows]  # fmt: skip
+    text += [f"  {n:>{wide[0]}}  {lines:>{wide[1]}}  {churn:<{wide[2]}}  {path}".rstrip() if churn else
+             f"  {n:>{wide[0]}}  {lines:>{wide[1]}}  {path}" for n, lines, churn, path in rows]  # fmt: skip
     if len(seen.files) > _HOT:
         text.append(f"  and {len(seen.files) - _HOT} more")
     return [*text, *steps(["opencoti-patches report --html report.html"])]

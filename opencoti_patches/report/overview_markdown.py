@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opencoti_patches.core.model import printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.plan.overview import Seen
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.checked import place_of
 from opencoti_patches.report.markdown import code, fenced, text
 from opencoti_patches.report.overview import Answer, compared, headline, verdict
-from opencoti_patches.report.wrapping import is_command, plural
+from opencoti_patches.report.wrapping import is_command
 
 _FEW = 25  # patches that are all shown
 _FAILURES = 10  # that are explained

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.release.index import Index
 from opencoti_patches.release.pin import Pin
-from opencoti_patches.report.wrapping import plural
 
 Either = Pin | Index
 

@@ -10,7 +10,8 @@ from typing import Any
 from opencoti_patches.build.artefacts import is_build_file
 from opencoti_patches.build.impact import Impact, Reach, Row
 from opencoti_patches.core.model import Finding, Report, printable
-from opencoti_patches.report.wrapping import from_here, plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import from_here, wrapped
 
 _ALWAYS = ("host", "base", "cpu", "cuda", "vulkan")  # a column each, where the tree has it
 _WIDE = 40  # columns of the screen that the marks may take

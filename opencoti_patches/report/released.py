@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.release.index import component_of
 from opencoti_patches.release.package import Released
-from opencoti_patches.report.wrapping import from_here, plural, wrapped
+from opencoti_patches.report.wrapping import from_here, wrapped
 
 
 def report(made: Released, start: Path, *, verbose: bool = False) -> Report:

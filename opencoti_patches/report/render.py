@@ -8,7 +8,7 @@ FORMATS = ("text", "json", "github", "junit", "sarif")
 SCHEMA = 1
 
 
-def render(report: Report, form: str, *, quiet: bool = False) -> str:
+def render(report: Report, form: str) -> str:
     """The report as text of that form, without a last newline; may be empty."""
     if form == "json":
         import json

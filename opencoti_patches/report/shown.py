@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from opencoti_patches.core.model import Entry, Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.report.listed import options_of
-from opencoti_patches.report.wrapping import plural
 from opencoti_patches.series.counts import FileCount, counts
 from opencoti_patches.series.parse import parse
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from opencoti_patches.core.model import Report, TreeId, printable
 from opencoti_patches.core.smoke import Prompt
-from opencoti_patches.report.wrapping import from_here, plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import from_here, wrapped
 from opencoti_patches.smoke.against import Compared, Difference, Side
 from opencoti_patches.smoke.check import Answered, Smoked
 from opencoti_patches.smoke.server import Failure, Launch

@@ -8,7 +8,8 @@ from typing import Any
 
 from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
-from opencoti_patches.report.wrapping import WIDTH, plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import WIDTH, wrapped
 from opencoti_patches.stack.absorb import Edit
 from opencoti_patches.stack.model import Blocker, Change, Fated, Settled
 
@@ -26,13 +27,15 @@ def report(
     dry_run: bool = False,
     needs: Sequence[str] = (),
     claims: Sequence[str] = (),
+    notes: Sequence[str] = (),
     steps: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
     head: Sequence[str] = (),
     verbose: bool = False,
 ) -> Report:
     """``settled`` is None where nothing may be written: ``change`` says why, or ``needs`` names adapted patches that
-    nobody accepted. ``steps`` are the commands to run next, ``more`` and ``head`` what one command alone has to say."""
+    nobody accepted. ``claims`` and ``notes`` are sentences, ``steps`` the commands to run next, ``more`` and ``head`` what
+    one command alone has to say."""
     ok = settled is not None and not change.left
     text = list(head)
     for row in change.rows if not change.refused else ():
@@ -40,7 +43,7 @@ def report(
             text += _block(row)
     if settled:
         text += _tree(settled)
-        text += [line for claim in claims for line in wrapped(f"note: {claim}")]
+        text += [line for note in (*claims, *notes) for line in wrapped(f"note: {note}", 0)]
         names = [*written, *(f"{name} (removed)" for name in removed)]
         left_out = f" and {len(names) - 3} more" if len(names) > 3 else ""
         verb = "would be written" if dry_run else "written"
@@ -60,6 +63,7 @@ def report(
         "dry_run": dry_run,
         "needs_acceptance": [printable(n) for n in needs],
         "claims": list(claims),
+        "notes": list(notes),
         "in_the_way": [_blocker(b) for b in change.blockers],
         "refused": printable(change.refused),
         "left": [printable(n) for n in change.left],

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Plan, Report, Series, TreeId, printable
-from opencoti_patches.report.wrapping import plural
+from opencoti_patches.core.words import plural
 from opencoti_patches.series import lock
 
 _WIDTH = 80
@@ -32,6 +32,7 @@ class State(NamedTuple):
     sources: tuple[Source, ...]
     base: TreeId | None
     series: Series
+    disabled: tuple[str, ...]  # patches that comments of the series name
     patches: str
     plan: Plan | None
     lock: LockState
@@ -57,7 +58,7 @@ def report(state: State) -> Report:
     text = [
         *_row("project", printable(state.name)),
         *_row("base", _base(state)),
-        *_row("series", _series(state)),
+        *_row("series", _series(state) + _disabled(state)),
         *_row("lock", _lock(state)),
         *_row("tree", f"{printable(state.tree_dir)}: {printable(state.tree)}"),
         *_row("session", _session(state.session)),
@@ -88,6 +89,7 @@ def _data(state: State) -> dict[str, Any]:
             "dir": printable(state.patches),
             "listed": series.listed,
             "patches": len(series.entries),
+            "disabled": [printable(n) for n in state.disabled],
             "applies": plan.ok if plan else None,
             "statuses": dict(Counter(v.status for v in plan.verdicts)) if plan else None,
             "first_failed": next((printable(v.name) for v in plan.verdicts if not v.applied), None) if plan else None,
@@ -122,6 +124,11 @@ def _series(state: State) -> str:
         return f"{head}: {parts}; it applies strictly"
     first = next(v.name for v in plan.verdicts if not v.applied)
     return f"{head}: {parts}; it does not apply, first {printable(first)}; run 'opencoti-patches check'"
+
+
+def _disabled(state: State) -> str:
+    count = len(state.disabled)
+    return f"; {count} disabled, not counted" if count else ""
 
 
 def _lock(state: State) -> str:

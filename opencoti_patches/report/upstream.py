@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from opencoti_patches.carry.upstreamed import Has, Share
 from opencoti_patches.core.model import Report, TreeId, printable
-from opencoti_patches.report.wrapping import plural, wrapped
+from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import wrapped
 
 _SAYS: dict[Share, str] = {
     "all": "all is there",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from opencoti_patches.core.model import Finding, Report, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.release.findings import Verified
-from opencoti_patches.report.wrapping import from_here, plural, wrapped
+from opencoti_patches.report.wrapping import from_here, wrapped
 
 
 def report(found: Verified, start: Path, *, verbose: bool = False) -> Report:

@@ -15,13 +15,6 @@ def from_here(path: Path, start: Path) -> str:
     return printable(str(path.relative_to(start) if path.is_relative_to(start) else path))
 
 
-def plural(count: int, word: str) -> str:
-    """``1 file``, ``3 files``, ``2 patches``, ``2 dependencies``."""
-    if count != 1:
-        word = f"{word[:-1]}ies" if word.endswith("y") else f"{word}{'es' if word.endswith('ch') else 's'}"
-    return f"{count} {word}"
-
-
 def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
     """A line broken at blanks alone, the rest of it ``hang`` columns further in."""
     if len(line) + indent <= WIDTH and "  " not in line and line == line.strip() and line:

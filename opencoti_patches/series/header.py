@@ -63,6 +63,14 @@ def is_mail(raw: bytes) -> bool:
     return bool(_MAIL.match(head)) and b"\nfrom: " in b"\n" + head.lower() and b"\nsubject: " in b"\n" + head.lower()
 
 
+def author_lines(raw: bytes) -> bytes:
+    """The fields of a mail that say who made it and when, to the byte; empty for plain text."""
+    if not is_mail(raw):
+        return b""
+    head = raw.replace(b"\r\n", b"\n").partition(b"\n\n")[0] + b"\n"
+    return b"".join(re.findall(rb"(?im)^(?:From|Date):.*\n(?:[ \t].*\n)*", head))
+
+
 def _decoded(value: str) -> str:
     from email.header import decode_header, make_header
 

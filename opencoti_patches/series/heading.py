@@ -15,10 +15,11 @@ _WORDS = Charset("utf-8")
 _WORDS.header_encoding = QP  # a reader of the file makes out most of it
 
 
-def heading(slug: str, message: str, author: str) -> bytes:
+def heading(slug: str, message: str, author: str = "", *, made_by: bytes = b"") -> bytes:
     """A header that ends in a blank line. ``message`` has the subject as its first line, the reasons below;
     without one the slug is the subject and no reason is made up, so that ``lint`` asks for it. With
-    ``author`` it is a mail, which git am takes; nobody's name is put in unasked.
+    ``author`` it is a mail, which git am takes; nobody's name is put in unasked. ``made_by`` are the fields of another
+    mail that say that instead: see ``author_lines``.
 
     Errors: UsageError ``bad-author``, ``bad-message``.
     """
@@ -28,14 +29,16 @@ def heading(slug: str, message: str, author: str) -> bytes:
     if re.search(r"^(?:diff -|--- |Index: |@@ -)", f"{subject}\n{why}", re.M):
         raise UsageError("bad-message", "a line of the message begins like a diff", "indent it")
     body = f"\n{why}\n\n" if why else "\n"
-    if not author:
+    if author:
+        m = _AUTHOR.fullmatch(author.strip())
+        if m is None:
+            raise UsageError("bad-author", f"--author {author!r} is not of the form 'Name <name@host>'", "")
+        made_by = encode(f"From: {formataddr((m[1], m[2]), _WORDS)}\n")
+    if not made_by:
         return encode(f"Subject: {subject}\n{body}")
-    m = _AUTHOR.fullmatch(author.strip())
-    if m is None:
-        raise UsageError("bad-author", f"--author {author!r} is not of the form 'Name <name@host>'", "")
     plain = why.isascii()
     kind = "" if plain else "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n"
-    return encode(f"From: {formataddr((m[1], m[2]), _WORDS)}\nSubject: {field(subject)}\n{kind}{body}")
+    return made_by + encode(f"Subject: {field(subject)}\n{kind}{body}")
 
 
 def field(text: str) -> str:

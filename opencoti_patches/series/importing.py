@@ -13,7 +13,7 @@ from opencoti_patches.core.model import FilePatch, PatchName, Series, decode, pr
 from opencoti_patches.doors import fs
 from opencoti_patches.series import mails
 from opencoti_patches.series.numbering import Folders, named
-from opencoti_patches.series.order import SERIES_FILE, checked_strip, entry_of, load, read_file, read_lines
+from opencoti_patches.series.order import SERIES_FILE, beside, checked_strip, entry_of, load, read_file, read_lines
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position
 from opencoti_patches.series.repair import repaired
@@ -124,7 +124,8 @@ def prepare(
     """
     at = position(series, after)
     names = [e.name for e in series.entries]
-    folders = Folders(names, at, renumber=renumber)
+    own = {given.own for given in delivery.patches}  # one of them may lie in the folder: its name is refused, then
+    folders = Folders(names, at, renumber=renumber, beside=[n for n in beside(series) if n not in own])
     incomings: list[Incoming] = []
     additions: list[Addition] = []
     for given in delivery.patches:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import count
 
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import printable
@@ -26,7 +27,8 @@ class Numbers:
     def __init__(
         self, names: Sequence[str], at: int, *, folder: str = "", renumber: bool = False, beside: Sequence[str] = ()
     ) -> None:
-        self._taken = {number_of(n) for n in beside if folder_of(n) == folder}
+        self._taken = {number_of(n): n for n in beside if folder_of(n) == folder}
+        self._given: set[int] = set()
         self.numbered = not names or 2 * sum(number_of(n) is not None for n in names) > len(names)
         self._names = [n for n in names if folder_of(n) == folder]
         self._later = [n for n in names[at:] if folder_of(n) == folder]
@@ -40,17 +42,24 @@ class Numbers:
 
     def fits(self, number: int) -> bool:
         """Whether a patch may have this number here."""
-        return number > self._last and (self._limit is None or number < self._limit)
+        free = number not in self._taken and number > self._last
+        return free and (self._limit is None or number < self._limit)
 
     def next(self) -> int:
         """The next number. Errors: Refused ``no-number``."""
-        number = max(self._last + 1, 1)
-        while number in self._taken:
-            number += 1
-        return self.take(number)
+        return self.take(self._free(max(self._last, 0)))
+
+    def _free(self, behind: int) -> int:
+        return next(n for n in count(behind + 1) if n not in self._taken)
 
     def take(self, number: int) -> int:
         """This number. Errors: Refused ``no-number`` if it does not fit."""
+        if number in self._taken:
+            raise Refused(
+                "no-number",
+                f"the number {self.written(number)} is that of {printable(self._taken[number])}, which lies beside the series",
+                "give another number, or a name without one",
+            )
         if not self.fits(number):
             later = next(n for n in self._later if number_of(n) == self._limit) if self._limit is not None else ""
             around = " and ".join(printable(n) for n in (self._behind, later) if n)
@@ -60,6 +69,7 @@ class Numbers:
                 "--renumber makes room: the later patches get the next numbers",
             )
         self._last = number
+        self._given.add(number)
         return number
 
     def written(self, number: int) -> str:
@@ -67,33 +77,42 @@ class Numbers:
         return f"{number:0{self.width}d}"
 
     def shifted(self) -> dict[str, str]:
-        """New names of the later patches that must make room for the numbers given: no more of them than
-        need be, each by as little as can be."""
+        """New names of the later patches that must make room for the numbers given: those alone whose number is
+        another's now, whatever the order of the numbers was; each gets the next one behind those before it."""
         renamed = {}
-        last = self._last
+        last, given = self._last, set(self._given)
         for name in self._later:
             number = number_of(name)
             if number is None:
                 continue
-            if number > last:
-                break
-            last += 1
-            head, tail = folder_of(name), name.rsplit("/", 1)[-1]
-            rest = tail.lstrip("0123456789")
-            renamed[name] = f"{head}{last:0{len(tail) - len(rest)}d}{rest}"
+            if number in given:
+                number = self._free(last)
+                given.add(number)
+                renamed[name] = with_number(name, number)
+            last = max(last, number)
         return renamed
 
 
-class Folders:
-    """The numbers of each folder of a series, for patches that come behind its first ``at``."""
+def with_number(name: str, number: int) -> str:
+    """A numbered patch's name with another number, as wide as its own."""
+    head, tail = folder_of(name), name.rsplit("/", 1)[-1]
+    rest = tail.lstrip("0123456789")
+    return f"{head}{number:0{len(tail) - len(rest)}d}{rest}"
 
-    def __init__(self, names: Sequence[str], at: int, *, renumber: bool = False) -> None:
-        self._names, self._at, self._renumber = names, at, renumber
+
+class Folders:
+    """The numbers of each folder of a series, for patches that come behind its first ``at``; ``beside`` as with
+    ``Numbers``."""
+
+    def __init__(self, names: Sequence[str], at: int, *, renumber: bool = False, beside: Sequence[str] = ()) -> None:
+        self._names, self._at, self._renumber, self._beside = names, at, renumber, beside
         self._made: dict[str, Numbers] = {}
 
     def __getitem__(self, folder: str) -> Numbers:
         if folder not in self._made:
-            self._made[folder] = Numbers(self._names, self._at, folder=folder, renumber=self._renumber)
+            self._made[folder] = Numbers(
+                self._names, self._at, folder=folder, renumber=self._renumber, beside=self._beside
+            )
         return self._made[folder]
 
     def shifted(self) -> dict[str, str]:

@@ -10,6 +10,7 @@ from opencoti_patches.carry.forward import forward
 from opencoti_patches.carry.from_folder import Snapshot, guard_markers
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Entry, IndexEntry, PatchName, TreeId, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.stack.arrange import note, words
@@ -79,7 +80,7 @@ def absorb(desk: Desk, snapshot: Snapshot) -> Absorbed:
     for name in {e.into for e in done if e.into}:
         mine = [e for e in done if e.into == name]
         files = ", ".join(dict.fromkeys(printable(e.file) for e in mine))
-        rows[name] = Fated(name, "refreshed", f"{len(mine)} edit{'s' * (len(mine) > 1)} of {files}")
+        rows[name] = Fated(name, "refreshed", f"{plural(len(mine), 'edit')} of {files}")
     refused = "" if done else "no edit has one patch that it belongs to"
     order = [e.name for e in entries if e.name in rows]
     change = Change(work.series.entries, tuple(rows[n] for n in order), None, refused=refused)

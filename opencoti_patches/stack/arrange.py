@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import count
 
 from opencoti_patches.carry import guards
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.regen import regen
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
-from opencoti_patches.series.numbering import folder_of, slug
-from opencoti_patches.series.order import SUFFIXES, entry_of, find, number_of, read_file, with_renamed, without
+from opencoti_patches.series.numbering import folder_of, slug, with_number
+from opencoti_patches.series.order import SUFFIXES, beside, entry_of, find, number_of, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers
+from opencoti_patches.stack.certain import certain
 from opencoti_patches.stack.desk import Carried, Desk, index_of
 from opencoti_patches.stack.model import Change, Fate, Fated
 
 
 def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
     """A patch under another name; its number stays unless the new name has one. Errors: UsageError ``bad-name``;
-    Refused ``no-change``."""
+    Refused ``no-change``, ``no-number``."""
     stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
     if not re.fullmatch(r"[A-Za-z0-9_][\w.+-]*", stem, re.A):
         close = slug(stem).lstrip(".")
@@ -32,12 +34,19 @@ def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
     number = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
     suffix = next((s for s in SUFFIXES if name.endswith(s)), SUFFIXES[0])
     own = stem if not number or number_of(f"{stem}-") is not None else f"{number}-{stem}"
-    return _renamed(desk, {name: PatchName(f"{folder_of(name)}{own}{suffix}")})
+    new = PatchName(f"{folder_of(name)}{own}{suffix}")
+    known = [e.name for e in desk.series.entries if e.name != name] + beside(desk.series)
+    theirs = next((n for n in known if folder_of(n) == folder_of(new) and number_of(n) == number_of(new)), None)
+    if theirs and number_of(new) not in (None, number_of(name)):
+        hint = "give a number that is free, or none: then it keeps its own"
+        raise Refused("no-number", f"the number of {printable(new)} is that of {printable(theirs)}", hint)
+    return _renamed(desk, {name: new})
 
 
 def renumber(desk: Desk, first: PatchName | None, start: int | None, step: int) -> Change:
-    """Numbers that ascend, from ``first`` on (the first patch for None), ``step`` apart. ``start`` is the first of
-    them; else the first patch keeps its own. Errors: Refused ``no-change``, ``no-number``."""
+    """Numbers that ascend, from ``first`` on (the first patch for None), ``step`` apart; those of files beside the
+    series, such as disabled patches, are passed over. ``start`` is the first of them; else the first patch keeps its
+    own. Errors: Refused ``no-change``, ``no-number``."""
     names = [e.name for e in desk.series.entries]
     at = names.index(first) if first else 0
     numbered = [n for n in names[at:] if number_of(n) is not None]
@@ -47,12 +56,12 @@ def renumber(desk: Desk, first: PatchName | None, start: int | None, step: int) 
     before = max((x for n in names[:at] if (x := number_of(n)) is not None), default=-1)
     if begin is None or begin <= before:
         raise Refused("no-number", f"{begin} is not behind the numbers of the patches before", "give --start")
-    renamed: dict[str, PatchName] = {}
-    for i, name in enumerate(numbered):
-        head, tail = folder_of(name), name.rsplit("/", 1)[-1]
-        rest = tail.lstrip("0123456789")
-        renamed[name] = PatchName(f"{head}{begin + i * step:0{len(tail) - len(rest)}d}{rest}")
-    return _renamed(desk, renamed)
+    taken = {(folder_of(n), number_of(n)) for n in beside(desk.series)}
+    free = count(begin, step)
+    return _renamed(
+        desk,
+        {n: PatchName(with_number(n, next(x for x in free if (folder_of(n), x) not in taken))) for n in numbered},
+    )
 
 
 def _renamed(desk: Desk, names: dict[str, PatchName]) -> Change:
@@ -81,7 +90,9 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
             carried = desk.carry(later, desk.tree(entries[: at + 1]), desk.tree(entries[:at]))
             if carried.stuck:
                 return refused(desk, entries, carried, {name}, f"without {printable(name)}")
+            sure = certain(desk, entries, at, carried)
             note(rows, carried.rows)
+            rows |= {n: _plain(rows[n]) for n in sure}
             later = carried.entries
         entries = (*entries[:at], *later)
         rows[name] = Fated(name, "disabled" if disable else "dropped")
@@ -96,27 +107,19 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
     )
 
 
-def left_out(series: Series) -> dict[str, lines.Out]:
-    """The disabled patches: those that a comment of the series names, by name."""
-    listed = {e.name for e in series.entries}
-    found = lines.left_out(lines.text_of(series))
-    return {o.line.name: o for o in found if o.line.name not in listed and _inside(series, o.line.name)}
-
-
 def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
     """A disabled patch back in its place; ``usual`` is the project's strip level. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
     ``does-not-apply``."""
     series = desk.series
     text = lines.text_of(series)
-    outs = left_out(series)
+    outs = lines.left_out(series)
     if not outs:
         raise UsageError("unknown-patch", "no comment of the series names a patch that is left out", "")
     stand_ins = tuple(entry_of(series.dir, n, b"") for n in outs)
     name = find(series._replace(entries=stand_ins), wanted)
     out = outs[name]
-    raw, _ = read_file(series.dir / name, name)
-    strip = usual if out.line.strip is None else out.line.strip
-    entry = desk.fresh(entry_of(series.dir, name, raw, strip=strip, reverse=out.line.reverse), raw)
+    was = lines.entry(series, out, usual)
+    entry = desk.fresh(was, was.raw)
     before, later = series.entries[: out.before], series.entries[out.before :]
     row = regen(
         series._replace(entries=(*before, entry)),
@@ -133,8 +136,7 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
             f"take '{lines.DISABLED}' from its line, then: opencoti-patches bootstrap --to {name} --merge WORK",
         )
     if row.raw is not None:
-        body = row.raw[len(parse(row.raw, strip).header) :]
-        entry = desk.fresh(entry, parse(raw, strip).header + body)
+        entry = desk.headed(entry, row.raw)
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
     if carried.stuck:
@@ -145,11 +147,6 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
     mine = Fated(name, fate, said, row.interdiff)
     entries = (*before, entry, *carried.entries)
     return Change(entries, (mine, *rows.values()), encode(lines.enabled(text, out)), there=(name,))
-
-
-def _inside(series: Series, name: str) -> bool:
-    """Whether a file of the patches folder is called so."""
-    return not name.startswith("/") and ".." not in name.split("/") and (series.dir / name).is_file()
 
 
 def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
@@ -233,7 +230,7 @@ def _same(old: Entry, new: Entry) -> bool:
 
 
 def _plain(row: Fated) -> Fated:
-    """Where the tree is proven to be the same, a doubt about a place is none."""
+    """Where the tree is proven to be what it must be, a doubt about a place is none."""
     return row._replace(fate="regenerated", reason="", interdiff=()) if row.fate == "adapted" else row
 
 

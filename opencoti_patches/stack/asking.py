@@ -10,6 +10,7 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
 from opencoti_patches.core.progress import Progress
+from opencoti_patches.core.words import plural
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series.parse import parse
@@ -38,7 +39,7 @@ def annotate(
         near = f"{', '.join(map(printable, paths[:3]))}{', …' if len(paths) > 3 else ''}"
         raise UsageError(
             "no-file",
-            f"the tree has {f'{len(paths)} files' if paths else 'no file'} called {printable(wanted)}",
+            f"the tree has {plural(len(paths), 'file') if paths else 'no file'} called {printable(wanted)}",
             f"give more of the path: {near}" if paths else "give its path in the tree",
         )
     mode, oid = listing.get(paths[0]) or ("", "")

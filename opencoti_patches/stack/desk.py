@@ -24,6 +24,7 @@ from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import Replay
 from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
+from opencoti_patches.series import diffstat
 from opencoti_patches.series.order import SERIES_FILE, entry_of
 from opencoti_patches.series.parse import parse
 from opencoti_patches.tree import trees
@@ -76,11 +77,13 @@ class Desk:
         """The entry with other bytes."""
         return staged(entry, raw, self.folder / f"{next(self._numbers)}.patch")
 
-    def composed(self, entry: Entry, before: TreeId, after: TreeId, header: bytes | None = None) -> Entry:
-        """The entry as the difference of two trees, in its own manner; under another header if one is given."""
-        raw = composed(entry, before, after, self.store.repo, header)
-        own = parse(entry.raw, entry.strip).header if header is None else header
-        return self.fresh(entry, _headed(entry, raw, own))
+    def composed(self, entry: Entry, before: TreeId, after: TreeId) -> Entry:
+        """The entry as the difference of two trees, in its own manner."""
+        return self.headed(entry, composed(entry, before, after, self.store.repo))
+
+    def headed(self, entry: Entry, raw: bytes) -> Entry:
+        """The entry with other content, whatever header that has, under its own one."""
+        return self.fresh(entry, _headed(entry, raw))
 
     def carry(self, entries: Sequence[Entry], old: TreeId, new: TreeId) -> Carried:
         """Patches that apply on tree ``old``, brought to ``new``. Whatever the carry says in a header is left out:
@@ -94,7 +97,7 @@ class Desk:
         now: list[Entry] = []
         for e, row in zip(entries, found, strict=True):
             if row.raw is not None:
-                row = row._replace(raw=_headed(e, row.raw, parse(e.raw, e.strip).header))
+                row = row._replace(raw=_headed(e, row.raw))
             rows.append(row)
             if row.raw is not None:
                 now.append(self.fresh(e, row.raw))
@@ -149,10 +152,11 @@ def index_of(entries: Sequence[Entry], name: PatchName) -> int:
     return [e.name for e in entries].index(name)
 
 
-def _headed(entry: Entry, raw: bytes, header: bytes) -> bytes:
-    """The new bytes under this header, without headings of hunks where the old ones had none."""
+def _headed(entry: Entry, raw: bytes) -> bytes:
+    """The new bytes under the entry's own header, to the byte but for a diffstat, and without headings of hunks where
+    the old ones had none."""
     old, new = parse(entry.raw, entry.strip), parse(raw, entry.strip)
-    parts, at = [header], len(new.header)
+    parts, at = [diffstat.follow(old.header, entry.raw, raw)], len(new.header)
     bare = not any(h.section for f in old.files for h in f.hunks)
     for h in (h for f in new.files for h in f.hunks if bare and h.section):
         end = raw.index(b"\n", h.span[0])

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from opencoti_patches.core.model import Series, decode
+from opencoti_patches.core.model import Entry, Series, decode, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.series.order import (
     SERIES_FILE,
     Line,
+    entry_of,
     kept_lines,
     numeric_order,
     quoted_name,
@@ -19,7 +20,7 @@ from opencoti_patches.series.order import (
 )
 
 DISABLED = "# disabled: "
-_OUT = re.compile(r"#\s*(?:disabled:\s*)?(\S+(?:\s+-(?:p\d+|pab|R))*)(?:\s.*)?$")
+_OUT = re.compile(r"#\s*(?:disabled:\s*)?(\S+(?:\s+-(?:p\d{1,3}|pab|R))*)(?:\s.*)?$")
 
 
 def text_of(series: Series) -> str:
@@ -60,6 +61,28 @@ def disabled(text: str, name: str) -> str:
     return "".join(f"{DISABLED}{raw}" if line.name == name else raw for raw, line in rows)
 
 
+def left_out(series: Series) -> dict[str, Out]:
+    """The disabled patches: those that a comment of the series names and whose files are there, by name, in the order
+    of their lines."""
+    listed = {e.name for e in series.entries}
+    return {
+        o.line.name: o for o in _comments(text_of(series)) if o.line.name not in listed and _inside(series, o.line.name)
+    }
+
+
+def entry(series: Series, out: Out, usual: int) -> Entry:
+    """A disabled patch as the series would have it; ``usual`` is the project's strip level."""
+    name, strip = out.line.name, usual if out.line.strip is None else out.line.strip
+    with fs.disk_errors(f"read {printable(name)}"):
+        raw, _ = read_file(series.dir / name, name)
+    return entry_of(series.dir, name, raw, strip=strip, reverse=out.line.reverse)
+
+
+def _inside(series: Series, name: str) -> bool:
+    """Whether a file of the patches folder is called so."""
+    return not name.startswith("/") and ".." not in name.split("/") and (series.dir / name).is_file()
+
+
 class Out(NamedTuple):
     """A comment that names a patch left out: its line as it would stand in the series, and how many patches stand
     before it."""
@@ -69,7 +92,7 @@ class Out(NamedTuple):
     before: int
 
 
-def left_out(text: str) -> Iterator[Out]:
+def _comments(text: str) -> Iterator[Out]:
     """The comments that may be lines of patches."""
     before = 0
     for i, (raw, line) in enumerate(zip(kept_lines(text), read_lines(text), strict=True)):

@@ -11,13 +11,16 @@ from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.rows import starts
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, FilePatch, PatchName, blob_id, encode, printable
+from opencoti_patches.core.words import plural
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
+from opencoti_patches.series.header import author_lines
 from opencoti_patches.series.heading import heading
 from opencoti_patches.series.numbering import Numbers, folder_of, slug
-from opencoti_patches.series.order import beside, entry_of, number_of, with_renamed
+from opencoti_patches.series.order import beside, entry_of, with_renamed
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import line_of
+from opencoti_patches.series.says import what_and_why
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.desk import Desk, index_of
 from opencoti_patches.stack.model import Change, Fated
@@ -44,7 +47,9 @@ def select(parsed: Parsed, globs: Sequence[str], hunks: Sequence[str]) -> Select
             raise UsageError("bad-selection", f"--hunks {text} has a range that ends before it begins", _files(parsed))
         hits = [i for i, f in enumerate(parsed.files) if f.path == path or f.path.endswith(f"/{path}")]
         if len(hits) != 1:
-            raise UsageError("bad-selection", f"{len(hits)} files of the patch are called {path}", _files(parsed))
+            raise UsageError(
+                "bad-selection", f"the patch has {plural(len(hits), 'file')} called {path}", _files(parsed)
+            )
         f, wanted = parsed.files[hits[0]], _numbers(numbers)
         if missing := wanted - {h.number for h in f.hunks}:
             raise UsageError("bad-selection", f"{path} has no hunk {min(missing)} in the patch", _files(parsed))
@@ -76,7 +81,8 @@ def split(
     usual: int,
     renumber: bool,
 ) -> Change:
-    """Part a patch. ``called`` is the slug of the new one (may be empty), ``message`` its header's text.
+    """Part a patch. ``called`` is the slug of the new one, ``message`` its header's text; each may be empty. Who made
+    the patch made the new one.
 
     Errors: UsageError ``bad-selection``, ``bad-name``; Refused ``no-number``, ``does-not-apply``.
     """
@@ -92,13 +98,15 @@ def split(
     held = {p: olds for p, (olds, _) in changed.items() if olds and olds[0] != "160000"}
     contents = desk.store.repo.blobs(oid for _, oid in held.values())
     stem = slug(called) or f"{re.sub(r'^[0-9]+[-_.]', '', name.rsplit('/', 1)[-1].rsplit('.', 1)[0])}-part"
-    names, left = [e.name for e in entries], beside(desk.series)
-    numbers = Numbers(names, at + 1, folder=folder_of(name), renumber=renumber, beside=left)
+    names = [e.name for e in entries]
+    numbers = Numbers(names, at + 1, folder=folder_of(name), renumber=renumber, beside=beside(desk.series))
     own = f"{numbers.written(numbers.next())}-{stem}" if numbers.numbered else stem
     new_name = PatchName(f"{folder_of(name)}{own}.patch")
     parts = _parts(entry, parsed, selection, {p: contents[oid] for p, (_, oid) in held.items()})
-    rest = desk.fresh(entry, parts.rest)
-    taken_raw = heading(stem, message, "") + parts.taken
+    rest = desk.headed(entry, parts.rest)
+    if not message.strip() and (subject := what_and_why(parsed.header)[0]):
+        message = f"{subject}: {stem.replace('-', ' ') if called else _taken(parsed, selection)}"
+    taken_raw = heading(stem, message, made_by=author_lines(parsed.header)) + parts.taken
     taken = desk.fresh(
         entry_of(desk.series.dir, new_name, taken_raw, strip=entry.strip, reverse=entry.reverse), taken_raw
     )
@@ -112,8 +120,6 @@ def split(
     rows = [Fated(name, "refreshed", "without what went into the new patch"), Fated(new_name, "made", f"of {name}")]
     rows += [Fated(PatchName(new), "renamed", was=old) for old, new in shifted.items()]
     all_now = (*now, *later)
-    if numbers.numbered and [number_of(e.name) for e in all_now].count(number_of(new_name)) > 1:
-        raise Refused("no-number", f"the number of {new_name} is another patch's", "opencoti-patches renumber")
     listed = desk.series.listed or lines.needed([e.name for e in all_now], text)
     return Change(
         all_now,
@@ -122,6 +128,16 @@ def split(
         gone=tuple(PatchName(n) for n in shifted),
         renamed=shifted,
     )
+
+
+def _taken(parsed: Parsed, selection: Selection) -> str:
+    """What goes into the new patch, for its first line."""
+    named = []
+    for i, hunks in sorted(selection.items()):
+        file = printable(parsed.files[i].path.rsplit("/", 1)[-1])
+        numbers = ", ".join(map(str, sorted(hunks or ())))
+        named.append(f"hunk{'s' * (len(hunks) > 1)} {numbers} of {file}" if hunks else file)
+    return " and ".join(named) if len(named) < 3 else f"{named[0]} and {plural(len(named) - 1, 'more file')}"
 
 
 class _Parts(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -42,10 +41,11 @@ def squash(desk: Desk, names: Sequence[PatchName]) -> Change:
     start, end = work.tree(entries[:at]), work.tree((*entries[:at], mine, *others))
     if start == end:
         raise Refused("no-change", "together they do nothing", f"opencoti-patches drop {' '.join(order)}")
-    header = parse(mine.raw, mine.strip).header
+    fresh = desk.composed(mine, start, end)
+    own = header = parse(fresh.raw, mine.strip).header
     for other in others:
         header = joined(header, parse(other.raw, other.strip).header, other.name)
-    fresh = desk.composed(mine, start, end, header)
+    fresh = desk.fresh(mine, header + fresh.raw[len(own) :])
     text = lines.text_of(desk.series)
     for other in others:
         text = without(text, other.name)
@@ -67,7 +67,6 @@ def joined(header: bytes, other: bytes, name: str) -> bytes:
     said = (read.subject or name, read.body.split("\n---\n")[0].strip(), credit)
     words = encode("\n\n".join(filter(None, said))) + b"\n\n"
     text, mark, rest = header.partition(b"\n---\n")
-    if mark:  # a diffstat would be that of the first alone
-        rest = re.sub(rb"(?m)^ .*\|.*\n|^ \d+ files? changed.*\n|^ (?:create|delete|rename|copy|mode) .*\n", b"", rest)
+    if mark:
         return text.rstrip(b"\n") + b"\n\n" + words.rstrip(b"\n") + mark + rest
     return (header.rstrip(b"\n") + b"\n\n" if header.strip() else b"") + words

@@ -8,6 +8,7 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.core.config import FILE_NAME, Config
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Plan
+from opencoti_patches.core.words import plural
 from opencoti_patches.tree.worktree import At, WorkTree
 
 
@@ -54,7 +55,7 @@ def describe(config: Config, store: Store, plan: Plan | None) -> str:
     where = f"after {at.patch}" if at.patch else "the base"
     if plan and _outdated(at, plan):
         where += " as it was before base or series changed ('opencoti-patches apply' follows)"
-    return where + (f", {edits} file{'s' * (edits > 1)} edited" if edits else "")
+    return where + (f", {plural(edits, 'file')} edited" if edits else "")
 
 
 def _outdated(at: At, plan: Plan) -> bool:

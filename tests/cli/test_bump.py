@@ -108,7 +108,7 @@ def test_what_upstream_left_alone_is_still_what_git_says_of_it(carry: Carry, dif
     off = diff("a.c", "\n" + CODE, "\n" + edit(CODE, ("x - 3", "x - 4")))
     lost = diff("b.c", CODE.replace("x * 2", "x * 7"), CODE.replace("x * 2", "x * 8"))
     plain = diff("c.c", CODE, edit(CODE, ("x - 3", "x - 4")))
-    files = {name: CODE for name in ("a.c", "b.c", "c.c")}
+    files = dict.fromkeys(("a.c", "b.c", "c.c"), CODE)
     series = {"0001-off.patch": off, "0002-plain.patch": plain}
     run = carry({**files, "d.c": "one\n"}, {**files, "d.c": "two\n"}, {**series, "0003-lost.patch": lost})
     found = {"0001-off.patch": "renumbered", "0002-plain.patch": "kept", "0003-lost.patch": "conflict"}

@@ -124,6 +124,7 @@ def test_status(ask: Ask, small: Project) -> None:
         "dir": "patches",
         "listed": True,
         "patches": 2,
+        "disabled": [],
         "applies": False,
         "statuses": {"offset": 1, "failed": 1},
         "first_failed": "0002-root.patch",

@@ -33,6 +33,15 @@ def test_drop_disable_enable(ask: Ask, small: Project) -> None:
     assert [(r["name"], r["status"]) for r in done["patches"]] == [(NAMES[4], "dropped")]
     done = ask("disable", "1", "--json", code=0)
     assert done["patches"][0] == {"name": NAMES[0], "status": "disabled", "reason": ""}
+    ask("disable", "3", "--json", code=0)
+    seen = ask("list", "--json", code=0)
+    assert [r["name"] for r in seen["patches"]] == [NAMES[1], NAMES[3]]
+    assert [(r["name"], r["after"], r["added"]) for r in seen["disabled"]] == [
+        (NAMES[0], None, 1),
+        (NAMES[2], NAMES[1], 1),
+    ]
+    assert ask("status", "--json", code=0)["series"]["disabled"] == [NAMES[0], NAMES[2]]
+    ask("enable", "3", "--json", code=0)
     done = ask("enable", "1", "--json", code=0)
     assert done["patches"][0]["status"] == "enabled"
     assert done["series"] == NAMES[:4]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import CONFIG, HEAD, LINES, OTHER, Project, diff, swap
-from cli.stacks import FIVE, NAMES, STACK, TWO, files_of, number, series_of, text_at, tip
+from cli.documents import CONFIG, HEAD, LINES, OTHER, TWICE, Project, diff, swap
+from cli.stacks import FIVE, NAMES, STACK, TWO, chain, files_of, number, series_of, text_at, tip
 
 if TYPE_CHECKING:
     from e2e.forked import Forked
@@ -101,6 +101,10 @@ def test_disabled_and_enabled_is_the_same_tree(small: Project, forked: Forked) -
     unlisted = forked("check", "--json").json["unlisted"]
     assert unlisted == []
     assert tip(forked) != tree
+    assert "\n1 file  +1 -0  0004-longer.patch (disabled)\n1 file" in forked("list").out
+    assert forked("list").out.endswith("4 patches, 1 file touched, +4 -4 lines; 1 disabled, not counted\n")
+    assert forked("list", "-q").out.split() == [n for n in NAMES if n != NAMES[3]]
+    assert "it applies strictly; 1 disabled, not counted lock" in " ".join(forked("status").out.split())
     assert forked("enable", "longer").code == 0
     assert series_of(root) == NAMES
     assert tip(forked) == tree
@@ -162,6 +166,25 @@ def test_rename_and_renumber(small: Project, forked: Forked) -> None:
         assert files_of(root) == before
 
 
+def test_a_number_that_another_patch_has_is_not_given(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("disable", "4").code == 0
+    before = files_of(root)
+    for name in ("0005-ten", "5_ten.patch", "0004-ten"):  # of one in the series, and of one left out
+        refused = forked("rename", "2", name, "--json")
+        assert (refused.code, refused.json["error"]["code"]) == (1, "no-number")
+        assert NAMES[int(name.lstrip("0")[0]) - 1] in refused.json["error"]["message"]
+    assert forked("apply").code == 0
+    forked.write("tree/more.txt", "more\n")
+    assert forked("new", "0004-more", "--json").json["error"]["code"] == "no-number"
+    assert files_of(root) == before
+    assert forked("rename", "2", "0006-ten").code == 0
+    assert forked("renumber").code == 0
+    assert number(series_of(root)) == ["0001", "0002", "0003", "# disabled: 0004", "0005"]
+    assert forked("rename", "2", "tenth").code == 0
+    assert forked("enable", "4").code == 0
+
+
 def test_numbers_swap_files(small: Project, forked: Forked) -> None:
     root = small({"0002-x.patch": FIVE[NAMES[0]], "0001-x.patch": FIVE[NAMES[1]]})
     assert forked("renumber", "--start", "1").code == 0
@@ -190,3 +213,29 @@ def test_the_last_patch_of_a_series(small: Project, forked: Forked) -> None:
     root = small({NAMES[0]: FIVE[NAMES[0]]}, CONFIG)
     assert forked("drop", "1").code == 0
     assert files_of(root) == {"series": b""}
+
+
+def test_drop_beside_the_same_lines_elsewhere(small: Project, forked: Forked) -> None:
+    more = swap(TWICE, 9, "\tmore();\n")
+    other = swap(more, 3, "\tother();\n")
+    fewer = [*other[:10], *other[11:]]  # one of two blank lines, of which there are four pairs
+    first, second, third = chain(TWICE, more, other, fewer, path="twice.c")
+    lines = " \n void one(void)\n {\n-\tcall();\n+\tmore();\n }\n \n \n"  # as git has it, which difflib has not
+    first = f"{first.partition('@@')[0]}@@ -6,7 +6,7 @@\n{lines}"
+    small(dict(zip(NAMES, (first, second, third), strict=False)))
+    done = forked("drop", "1")
+    assert done.code == 0, done.out
+    assert "adapted" not in done.out
+    tip(forked)
+    assert text_at(forked, "3", "twice.c") == [*TWICE[:2], "\tother();\n", *TWICE[3:10], *TWICE[11:]]
+
+
+def test_drop_of_lines_beside_which_another_changes_some_wants_a_look(small: Project, forked: Forked) -> None:
+    start = "diff --git a/twice.c b/twice.c\n--- a/twice.c\n+++ b/twice.c\n"
+    first = f"{HEAD}{start}@@ -7,6 +7,7 @@\n void one(void)\n {{\n \tcall();\n }}\n+/* more */\n \n \n"
+    second = f"{HEAD}{start}@@ -8,7 +8,6 @@\n {{\n \tcall();\n }}\n /* more */\n-\n \n void one(void)\n"
+    root = small({NAMES[0]: first, NAMES[1]: second})
+    before = files_of(root)
+    refused = forked("drop", "1", "--json").json
+    assert (refused["ok"], refused["needs_acceptance"]) == (False, NAMES[1:2]), refused
+    assert files_of(root) == before

@@ -110,6 +110,18 @@ def test_annotate_of_what_has_no_lines(small: Project, forked: Forked) -> None:
     assert forked("annotate", "b.bin", "--json").json["error"]["code"] == "no-lines"
 
 
+def test_quiet_leaves_the_answer_as_it_is_but_where_a_program_reads_it(small: Project, forked: Forked) -> None:
+    small(FIVE)
+    for args in (["check"], ["status"], ["deps"], ["lint"], ["rename", "2", "x", "--dry-run"]):
+        loud = forked(*args)
+        quiet = forked(*args, "-q")
+        assert (quiet.code, quiet.out, quiet.err) == (loud.code, loud.out, "")
+        assert quiet.out
+    for args, answer in ((["list"], NAMES), (["find", "twice"], []), (["find", "two"], NAMES[:1])):
+        assert forked(*args, "-q").out.split() == answer
+    assert forked("show", "1", "-q").out.replace("\n", "") == FIVE[NAMES[0]].replace("\n", "")
+
+
 def test_find(ask: Ask, small: Project, forked: Forked) -> None:
     small({**STACK, "0007-other.patch": HEAD + diff("g.txt", OTHER, swap(OTHER, 3, "ten, too\n"))})
     found = ask("find", "ten", "--json", code=0)["hits"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import HEAD, LINES, OTHER, Project, diff, swap
+from cli.documents import HEAD, LINES, OTHER, Ask, Project, diff, swap
 from cli.stacks import FIVE, NAMES, STACK, files_of, series_of, tip
 
 if TYPE_CHECKING:
@@ -124,22 +124,42 @@ def test_squash_of_what_undoes_itself(small: Project, forked: Forked) -> None:
     assert forked("squash", "1", "2", "--json").json["error"]["code"] == "no-change"
 
 
-def test_a_number_that_is_another_patchs(small: Project, forked: Forked) -> None:
-    root = small({"0001-both.patch": BOTH, "0003-x.patch": HEAD})
-    made = "diff --git a/n.txt b/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n"
-    forked.write("patches/0003-x.patch", HEAD + made)
-    forked.write("patches/0002-y.patch", HEAD + made.replace("n.txt", "m.txt"))
-    forked.write("patches/series", "0001-both.patch\n0003-x.patch\n0002-y.patch\n")
-    refused = forked("split", "1", "--files", "g.txt", "--renumber", "--json").json["error"]
-    assert (refused["code"], refused["hint"]) == ("no-number", "opencoti-patches renumber")
-    assert len(series_of(root)) == 3
+@pytest.mark.parametrize("command", ["split", "new", "import"])
+def test_room_is_made_in_a_series_out_of_order(small: Project, forked: Forked, command: str) -> None:
+    made = HEAD + "diff --git a/n.txt b/n.txt\nnew file mode 100644\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n"
+    others = {f"000{n}-{x}.patch": made.replace("n.txt", f"{x}.txt") for n, x in ((4, "x"), (2, "y"), (3, "off"))}
+    root = small({"0001-both.patch": BOTH, **others})
+    assert forked("disable", "off").code == 0
+    tree = tip(forked)
+    assert forked("bootstrap", "--to", "1", "WORK").code == 0
+    forked.write("WORK/part.txt", "part\n")
+    forked.write("part.patch", made.replace("n.txt", "part.txt"))
+    args = {
+        "split": ["1", "--files", "g.txt", "--name", "part"],
+        "new": ["part", "--from", "WORK", "--after", "1"],
+        "import": ["part.patch", "--after", "1"],
+    }[command]
+    refused = forked(command, *args, "--json").json["error"]
+    assert (refused["code"], refused["hint"].split()[0]) == ("no-number", "--renumber")
+    done = forked(command, *args, "--renumber")
+    assert done.code == 0, (done.out, done.err)
+    new = "0002-Say-what.patch" if command == "import" else "0002-part.patch"
+    assert series_of(root) == ["0001-both.patch", new, "0004-x.patch", "0005-y.patch", "# disabled: 0003-off.patch"]
+    assert (tip(forked) == tree) == (command == "split")
 
 
-def test_squash_keeps_who_made_what_and_no_diffstat_of_a_part(small: Project, forked: Forked) -> None:
-    def mail(who: str, subject: str, body: str) -> str:
-        stat = " f.txt | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n\n"
-        return f"From: {who}\nSubject: [PATCH] {subject}\n\nWhy.\n---\n{stat}{body}"
+def test_a_folder_of_the_series_has_numbers_of_its_own(small: Project, forked: Forked) -> None:
+    root = small({"a/0001-both.patch": BOTH, "b/0002-after.patch": AFTER})
+    assert forked("split", "both", "--files", "f.txt", "--name", "part").code == 0
+    assert series_of(root) == ["a/0001-both.patch", "a/0002-part.patch", "b/0002-after.patch"]
 
+
+def mail(who: str, subject: str, body: str, stat: str = " f.txt | 2 +-\n") -> str:
+    stat = f"{stat} 1 file changed, 1 insertion(+), 1 deletion(-)\n\n"
+    return f"From: {who}\nSubject: [PATCH] {subject}\n\nWhy.\n---\n{stat}{body}"
+
+
+def test_squash_keeps_who_made_what_and_the_diffstat_is_of_all(small: Project, forked: Forked) -> None:
     one, two, three = LINES, swap(LINES, 2, "two\n"), swap(swap(LINES, 2, "two\n"), 20, "twenty\n")
     patches = {
         "0001-two.patch": mail("A <a@example.com>", "Two", diff("f.txt", one, two)),
@@ -150,5 +170,53 @@ def test_squash_keeps_who_made_what_and_no_diffstat_of_a_part(small: Project, fo
     header = files_of(root)["0001-two.patch"].decode().partition("diff --git")[0]
     assert header == (
         "From: A <a@example.com>\nSubject: [PATCH] Two\n\nWhy.\n\nTwenty\n\nWhy.\n\n"
-        "Co-authored-by: B <b@example.com>\n---\n\n"
+        "Co-authored-by: B <b@example.com>\n---\n f.txt | 4 ++--\n"
+        " 1 file changed, 2 insertions(+), 2 deletions(-)\n\n"
     )
+
+
+def test_split_of_a_mail_keeps_who_made_it_and_the_diffstat_follows(small: Project, forked: Forked) -> None:
+    who = "From: =?utf-8?q?A=2E_=C3=9C=2E?=\n <a@example.com>\nDate: Mon, 2 Feb 2026 10:00:00 +0100\n"
+    rest = "Subject: [PATCH 1/2] Say\n both\nMIME-Version: 1.0\n\nWhy.\n---\nv2: a | b\n\n"
+    stat = " f.txt | 4 ++--\n g.txt | 2 +-\n 2 files changed, 3 insertions(+), 3 deletions(-)\n\n"
+    three = swap(swap(LINES, 3, "three\n"), 20, "twenty\n")
+    body = diff("f.txt", LINES, three) + diff("g.txt", OTHER, swap(OTHER, 4, "four\n"))
+    root = small({"0001-both.patch": f"From {'a' * 40} Mon Sep 17 00:00:00 2001\n{who}{rest}{stat}{body}-- \n2.39.5\n"})
+    tree = tip(forked)
+    for what, subject in (
+        (["--hunks", "f.txt:2"], "hunk 2 of f.txt"),
+        (["--files", "g.txt", "--name", "the-g"], "the g"),
+    ):
+        assert forked("split", "1", *what).code == 0
+        made = next(raw for n, raw in files_of(root).items() if n.startswith("0002-")).decode()
+        assert made.partition("diff --git")[0] == f"{who}Subject: Say both: {subject}\n\n"
+        header = files_of(root)["0001-both.patch"].decode().partition("diff --git")[0]
+        kept = (
+            " f.txt | 4 ++--\n 1 file changed, 2"
+            if "--name" in what
+            else " f.txt | 2 +-\n g.txt | 2 +-\n 2 files changed, 2"
+        )
+        kept = f"{kept} insertions(+), {kept[-1]} deletions(-)\n\n"
+        assert header == f"From {'a' * 40} Mon Sep 17 00:00:00 2001\n{who}{rest}{kept}"
+        assert tip(forked) == tree
+        assert forked("undo").code == 0
+
+
+def test_a_diffstat_of_another_form_is_said_to_go(ask: Ask, small: Project, forked: Forked) -> None:
+    patches = {
+        "0001-gits.patch": mail("A <a@example.com>", "Two", diff("f.txt", LINES, swap(LINES, 2, "two\n"))),
+        "0002-other.patch": mail(
+            "A <a@example.com>", "Four", diff("g.txt", OTHER, swap(OTHER, 4, "4\n")), " g.txt |    2 +-\n"
+        ),
+    }
+    root = small(patches)
+    assert forked("apply").code == 0
+    for name, old in (("f.txt", "two\n"), ("g.txt", "4\n")):
+        file = root / "tree" / name
+        file.write_text(file.read_text().replace(old, f"{old}more\n"))
+    done = ask("absorb", "--json", code=0)
+    assert done["notes"] == ["0002-other.patch: its diffstat was not as git writes it, and is taken out"]
+    first, second = (files_of(root)[n].decode().partition("diff --git")[0] for n in patches)
+    assert first == mail("A <a@example.com>", "Two", "", " f.txt | 3 ++-\n").replace("1 insertion(", "2 insertions(")
+    assert second == mail("A <a@example.com>", "Four", "", "").partition(" 1 file")[0] + "\n"
+    assert ask("move", "1", "--last", "--json", code=0)["notes"] == []
