@@ -206,8 +206,10 @@ def _batches(cases: Sequence[_Case]) -> list[list[_Case]]:
 
 def _taken(batch: Sequence[_Case], folder: Path) -> bool:
     """Whether ``git apply --check`` takes them, without an offset, where their files are as before each."""
-    with fs.scratch(folder, "checkout-") as checkout:
-        fs.put_all(checkout, dict(held for case in batch for held in case.before.items()))
+    files = dict(held for case in batch for held in case.before.items())
+    size = sum(len(content or b"") for _, content in files.values())
+    with fs.scratch(fs.quick(size, folder), "checkout-") as checkout:
+        fs.put_all(checkout, files)
         first = batch[0].entry
         done = git.apply_check(checkout, *(c.entry.path for c in batch), strip=first.strip, reverse=first.reverse)
         return done.ok and not any(done.landings)

@@ -47,19 +47,25 @@ def carried(
     ``notes`` what is said of the carry as a whole in place of what its hunks say."""
     if not found.left:
         return Row(name=entry.name, status="upstreamed", reason="upstream has all of it", hunks=found.hows)
-    guarded = guards.compare(parsed, parse(found.raw, entry.strip, entry.reverse))
+    why = list(notes) or list(dict.fromkeys(h.how for h in found.hows if not h.how.startswith("three-way")))
+
+    def noted(adapted: bool) -> bytes:
+        line = note.note(project, earlier, why or ["context changed by upstream"], adapted=adapted, tag=tag)
+        return with_note(parsed.header, line) + found.raw[len(parsed.header) :]
+
     doubts = [*([left_out] if left_out else []), *found.doubts, *found.done]
+    doubtful = bool(doubts)
+    raw = noted(doubtful)
+    guarded = guards.compare(parsed, parse(raw, entry.strip, entry.reverse))  # read once, for git's part as well
     doubts += [f"would remove {x}" for x in guarded.clobbered]
     adapted = bool(doubts) or not guarded.same_added or not (guarded.same_removed or guarded.normalised)
-    why = list(notes) or list(dict.fromkeys(h.how for h in found.hows if not h.how.startswith("three-way")))
-    line = note.note(project, earlier, why or ["context changed by upstream"], adapted=adapted, tag=tag)
     return Row(
         name=entry.name,
         status="adapted" if adapted else "regenerated",
         reason="; ".join([*doubts, *notes]) or "; ".join(why) or "three-way, context changed by upstream",
         hunks=found.hows,
         interdiff=guarded.interdiff,
-        raw=with_note(parsed.header, line) + found.raw[len(parsed.header) :],
+        raw=raw if adapted == doubtful else noted(adapted),
     )
 
 

@@ -208,7 +208,8 @@ def _carry(
         return bumped.already(source, session.value)
     session = session._replace(pinned=target.new.rev)
     skipped = frozenset(session.skipped)
-    with fs.scratch(store.scratch, "bump-") as folder:
+    size = 3 * sum(len(e.raw) for e in series.entries)
+    with fs.scratch(fs.quick(size, store.scratch), "bump-") as folder:
         done = bump(
             series,
             project.base,

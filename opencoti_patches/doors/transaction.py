@@ -29,8 +29,9 @@ def replace_all(changes: Mapping[Path, bytes | None], journal: Path, read: Mappi
     staged: dict[Path, Path] = {}
     try:
         with disk_errors("write the new patch files"):
+            for folder in {target.parent for target in changes}:
+                folder.mkdir(parents=True, exist_ok=True)
             for target, data in changes.items():
-                target.parent.mkdir(parents=True, exist_ok=True)
                 if data is not None:
                     staged[target] = stage(target, data, mode_for(target), sync=False)
             _sync_all(staged.values())
