@@ -7,7 +7,6 @@ held after; both refuse where a file is not as the step left it.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
@@ -70,7 +69,7 @@ def steps(store: Store) -> list[Step]:
     """What is in the log, the newest first."""
     at, top = _at(store), _top(store)
     found = ((n, _load(_file(store, n))) for n in range(top, max(top - _KEPT, 0), -1))
-    return [Step(n, str(d["what"]), str(d["when"]), tuple(d["files"]), undone=n > at) for n, d in found if d]
+    return [Step(n, str(d["what"]), str(d["when"]), tuple(d["held"]), undone=n > at) for n, d in found if d]
 
 
 def undo(store: Store, *, force: bool = False) -> tuple[Step, tuple[Path, ...]]:
@@ -99,8 +98,8 @@ def _swap(
     store: Store, number: int, doc: dict[str, Any], at: int, back: Path | None, force: bool
 ) -> tuple[Step, tuple[Path, ...]]:
     """Give files what the document holds. ``back`` gets what would do the contrary."""
-    now = {path: _held(path) for path in (_path(store, name) for name in doc["files"])}
-    then = {_path(store, name): row for name, row in doc["files"].items()}
+    now = {path: _held(path) for path in (_path(store, name) for name in doc["held"])}
+    then = {_path(store, name): row for name, row in doc["held"].items()}
     # what somebody put back by hand is as it will be
     edited = [p for p, row in then.items() if _sum(now[p]) != row["after"] and now[p] != _bytes(row["before"])]
     if edited and not force:
@@ -116,7 +115,7 @@ def _swap(
     if back:
         log[back] = _document(store, doc["what"], doc["when"], changes, now)
     transaction.replace_all({**changes, **log}, store.journal, {p: data for p, data in now.items() if data is not None})
-    return Step(number, doc["what"], doc["when"], tuple(doc["files"]), undone=back is not None), saved
+    return Step(number, doc["what"], doc["when"], tuple(doc["held"]), undone=back is not None), saved
 
 
 def _document(
@@ -124,7 +123,7 @@ def _document(
 ) -> bytes:
     """A step, or what takes one back."""
     rows = {_shown(store, p): {"before": _text(now[p]), "after": _sum(data)} for p, data in changes.items()}
-    return json.dumps({"what": what, "when": when, "files": rows}).encode()
+    return json.dumps({"what": what, "when": when, "held": rows}).encode()
 
 
 def _put_aside(store: Store, files: Mapping[Path, bytes]) -> tuple[Path, ...]:
@@ -179,7 +178,7 @@ def _pair(store: Store) -> Sequence[int]:
 
 def _load(path: Path) -> dict[str, Any] | None:
     doc = fs.read_json(path)
-    return doc if isinstance(doc, dict) and {"what", "when", "files"} <= doc.keys() else None
+    return doc if isinstance(doc, dict) and {"what", "when", "held"} <= doc.keys() else None
 
 
 def _shown(store: Store, path: Path) -> str:
@@ -196,8 +195,8 @@ def _sum(data: bytes | None) -> str | None:
 
 
 def _text(data: bytes | None) -> str | None:
-    return None if data is None else base64.b85encode(data).decode()
+    return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
 def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else base64.b85decode(text)
+    return None if text is None else text.encode("utf-8", "surrogateescape")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from opencoti_patches.core.errors import CouldNot, Refused
 from opencoti_patches.doors.fs import disk_errors, fsync_dir, mode_for, stage, sweep, uninterrupted, write
+
+_AT_ONCE = 7  # threads beside ours that wait for the disk
 
 
 def replace_all(changes: Mapping[Path, bytes | None], journal: Path, read: Mapping[Path, bytes] | None = None) -> None:
@@ -85,23 +88,33 @@ def _guard_unchanged(changes: Mapping[Path, bytes | None], read: Mapping[Path, b
 
 def _sync_all(files: Collection[Path]) -> None:
     """Make files last, several at a time: a disk takes them together."""
+    waiting, failed = list(files), list[OSError]()
 
-    def sync(file: Path) -> None:
-        fd = os.open(file, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    def sync() -> None:
+        while waiting and not failed:
+            with contextlib.suppress(IndexError):  # another thread took the last one
+                file = waiting.pop()
+                try:
+                    _sync(file)
+                except OSError as e:
+                    failed.append(e)
 
-    if len(files) < 4:
-        for file in files:
-            sync(file)
-        return
-    from concurrent.futures import ThreadPoolExecutor
+    several = [threading.Thread(target=sync) for _ in range(min(_AT_ONCE, len(waiting) // 4))]
+    for thread in several:
+        thread.start()
+    sync()
+    for thread in several:
+        thread.join()
+    if failed:
+        raise failed[0]
 
-    with ThreadPoolExecutor(8) as several:
-        for _ in several.map(sync, files):
-            pass  # so that an error is raised
+
+def _sync(file: Path) -> None:
+    fd = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _finish(plan: Mapping[str, Any], journal: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import EMPTY_TREE, IndexEntry, TreeId, decode, encode
 
+_MANY = 16  # look-ups that a table of as many files costs
+
 
 class Listing:
     """The files of a tree, in git's order, from the bytes of ``ls-tree -r -z``.
@@ -21,6 +23,7 @@ class Listing:
     def __init__(self, raw: bytes) -> None:
         self._rows = raw.split(b"\0")[:-1]  # "mode type id TAB path": parted when one is asked for
         self._known: dict[str, IndexEntry | None] = {}
+        self._by_path: dict[bytes, bytes] = {}  # of all, once so many were asked for that it costs less
 
     @classmethod
     def of(cls, tree: TreeId, folder: Path) -> Listing:
@@ -45,10 +48,16 @@ class Listing:
 
     def _find(self, path: str) -> IndexEntry | None:
         key = encode(path)
-        at = bisect_left(self._rows, key, key=_path)
-        if at == len(self._rows) or _path(self._rows[at]) != key:
+        if not self._by_path and _MANY * len(self._known) > len(self._rows):
+            self._by_path = {_path(row): row for row in self._rows}
+        if self._by_path:
+            row = self._by_path.get(key, b"")
+        else:
+            at = bisect_left(self._rows, key, key=_path)
+            row = self._rows[at] if at < len(self._rows) and _path(self._rows[at]) == key else b""
+        if not row:
             return None
-        mode, _type, oid = self._rows[at].split(b"\t", 1)[0].split(b" ")
+        mode, _type, oid = row.split(b"\t", 1)[0].split(b" ")
         return mode.decode(), oid.decode()
 
     def under(self, folder: str) -> Iterator[str]:
