@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import confirm, guards, guess, over, remember, rows
+from opencoti_patches.carry import confirm, guards, guess, outdated, over, remember, rows
 from opencoti_patches.carry.again import as_before
 from opencoti_patches.carry.apart import unreached
 from opencoti_patches.carry.contents import Contents
@@ -56,7 +56,7 @@ def bump(
         folder = folder or stack.enter_context(fs.scratch(store.scratch, "bump-"))
         walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag, known)
         found = walk.run(resolved or {}, skipped, progress or Silent())
-        return Bumped(rows=found, conflict=walk.conflict, reused=walk.reused, made=walk.made)
+        return Bumped(found, walk.conflict, walk.reused, walk.made, walk.outdated)
 
 
 class Guess(NamedTuple):
@@ -137,6 +137,12 @@ class _Walk:
             else:
                 self._take(resolved.keys() | skipped)
         return tuple(self.rows)
+
+    def outdated(self) -> tuple[str, ...]:
+        """See ``Bumped``."""
+        taken = [r.name for r in self.rows if r.status in ("kept", "renumbered") and r.name not in self.aside]
+        sides = outdated.Sides(self.old_listing, self.scratch.listing, self.contents, self._diff)
+        return outdated.notes(taken, self.parsed, sides)
 
     def _take(self, stops: set[PatchName] | frozenset[PatchName]) -> None:
         """Let git take as many as it does, then carry the one that it refuses."""

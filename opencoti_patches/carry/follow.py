@@ -28,11 +28,9 @@ class Follower:
     def lines(self, added: Sequence[bytes], near: int) -> tuple[list[bytes], list[str]]:
         """Added lines as upstream would have them at old line ``near``, and in words what was followed."""
         lines, words = list(added), []
-        words_here = {w for line in lines for w in _WORD.findall(line)}
-        renamed = {w for w in words_here if w in self.renames} if words_here - self._left else set()
-        if renamed:
+        if renamed := self._names(b"".join(lines)):
             lines = [self._renamed(line) for line in lines]
-            words += [f"follows the renaming of {w.decode()} to {self.renames[w].decode()}" for w in sorted(renamed)]
+            words += [f"follows the renaming of {w.decode()} to {self.renames[w].decode()}" for w in renamed]
         for old, new in self._pieces(b"".join(lines)):
             now = _replaced(b"".join(lines), old, new).splitlines(keepends=True)
             if now != lines:
@@ -46,6 +44,17 @@ class Follower:
             lines = [line.rstrip() + b"\n" if _trailing(line) else line for line in lines]
             words.append("trailing white space taken off its added lines")
         return lines, words
+
+    def outdated(self, text: bytes) -> list[tuple[str, str]]:
+        """What of this text upstream calls or puts otherwise by now, and how."""
+        names = [(w.decode(), self.renames[w].decode()) for w in self._names(text)]
+        pieces = [(_shown(a), _shown(b)) for a, b in self._pieces(text) if _replaced(text, a, b) != text]
+        return names + pieces
+
+    def _names(self, text: bytes) -> list[bytes]:
+        """Words of a text that upstream renamed."""
+        here = set(_WORD.findall(text)) - self._left
+        return sorted(w for w in here if w in self.renames) if here else []
 
     def merged(self, old: Sequence[bytes], new: Sequence[bytes], added: Sequence[bytes]) -> list[bytes] | None:
         """``added`` with the edits that lead from ``old`` to ``new``, word by word; None where both

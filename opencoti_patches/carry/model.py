@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 from opencoti_patches.carry.resolutions import Resolution
@@ -55,9 +55,11 @@ class First(NamedTuple):
 
 class Bumped(NamedTuple):
     """A row a patch, in order; the first conflict if there is one; by patch, what was resolved before and
-    served again, and the new patch as a file."""
+    served again, and the new patch as a file. ``outdated`` looks for what upstream calls otherwise by now in the patches
+    that git took as they are: a line each, for people; to be called while the folder of the bump is there."""
 
     rows: tuple[Row, ...]
     conflict: First | None
     reused: Mapping[PatchName, tuple[Resolution, ...]]
     made: Mapping[PatchName, Entry]
+    outdated: Callable[[], tuple[str, ...]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.carry import threeway
@@ -84,7 +84,8 @@ class _Carry:
         if self.stuck:
             hunks_ = f"{len(self.stuck)} of its changes find no place: " if len(self.stuck) > 1 else ""
             raise Conflict(hunks_ + self.stuck[0] + (", …" if len(self.stuck) > 1 else ""), self.hows)
-        self._gone_names()
+        if gone := gone_names(self.parsed, self.texts):
+            self.doubts.append(gone)
         return Over(
             raw=b"".join(parts) + self.parsed.trailer,
             hows=tuple(self.hows),
@@ -186,17 +187,18 @@ class _Carry:
         begin = hunk.span[0]
         return self.entry.raw[begin : begin + 30].startswith((b"@@ -%d," % hunk.old_start, b"@@ -%d " % hunk.old_start))
 
-    def _gone_names(self) -> None:
-        """Names that added lines use, that the touched files had, and that upstream took out of them."""
-        used = {
-            w for f in self.parsed.files for h in f.hunks for x in h.added for w in _NAME.findall(x.split(b"//", 1)[0])
-        }
-        left = b"\n".join(now for _, now in self.texts)
-        was = b"\n".join(before for before, now in self.texts if before != now)
-        gone = sorted(w for w in used if not _holds(left, w) and _holds(was, w))
-        if gone:
-            names = ", ".join(w.decode() for w in gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
-            self.doubts.append(f"its lines use {names}, which upstream took out of these files")
+
+def gone_names(parsed: Parsed, texts: Sequence[tuple[bytes, bytes]], but: Collection[str] = ()) -> str:
+    """Names that a patch's added lines use, that the touched files had, and that upstream took out of them, in words.
+    ``texts`` are these files, before and now; ``but`` names of which more is known."""
+    used = {w for f in parsed.files for h in f.hunks for x in h.added for w in _NAME.findall(x.split(b"//", 1)[0])}
+    left = b"\n".join(now for _, now in texts)
+    was = b"\n".join(before for before, now in texts if before != now)
+    gone = sorted(w.decode() for w in used if not _holds(left, w) and _holds(was, w) and w.decode() not in but)
+    if not gone:
+        return ""
+    names = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
+    return f"its lines use {names}, which upstream took out of these files"
 
 
 def _holds(text: bytes, word: bytes) -> bool:

@@ -228,6 +228,7 @@ def _carry(
             if not accept
             else []
         )
+        notes = [*notes, *done.outdated()]
         is_open = sessions.load(store) is not None
         waits = None
         settled = Settled({}, {}, None)
