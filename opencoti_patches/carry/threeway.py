@@ -8,14 +8,16 @@ them, the change may follow, and then it is a doubt: somebody has to look.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from opencoti_patches.carry.align import Alignment, squeezed
+from opencoti_patches.carry.align import Alignment, Region, squeezed
 from opencoti_patches.carry.follow import Follower, counted
-from opencoti_patches.core.model import FilePatch, Hunk
+from opencoti_patches.core.model import FilePatch, Hunk, printable
+from opencoti_patches.plan.places import function_at, functions_with, has_functions
 
 _ALIKE = 4  # bytes with which all items of a list begin, at least
 
@@ -42,6 +44,7 @@ class Brought(NamedTuple):
     done: bool = False
     counter: bool = False  # a number that both sides stepped: says nothing of whether the rest is there
     was: int = 0  # the old line at which it stood, from 0
+    moved: bool = False  # along with its function, past other changes
 
 
 class Stuck(NamedTuple):
@@ -86,6 +89,8 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower) -> Result:
     rewritten = {h.number for h in f.hunks if _rewritten(h, alignment)}
     for change in changes_of(f):
         one = _Place(change, alignment, follower).find()
+        if (isinstance(one, Stuck) or not one.sure) and has_functions(f.path):
+            one = _moved(change, alignment) or one
         if isinstance(one, Stuck):
             result.stuck.append(one)
         elif one.sure and one.hunk in rewritten:
@@ -94,7 +99,7 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower) -> Result:
             result.brought.append(one)
     spans = sorted((b.lo, b.hi, i) for i, b in enumerate(result.brought) if not b.done)
     for (_, hi, i), (lo, _, j) in pairwise(spans):
-        if lo < hi or j < i:
+        if lo < hi or (j < i and not {result.brought[i].moved, result.brought[j].moved} - {False}):
             clash = result.brought[j]
             result.stuck.append(
                 Stuck(
@@ -103,6 +108,28 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower) -> Result:
                 )
             )
     return result
+
+
+def _moved(change: Change, a: Alignment) -> Brought | None:
+    """A change inside a function that upstream moved within the file, heading and all: its place in there."""
+    was = function_at(a.old, change.lo)
+    if was is None or change.hi > was[1] or a.now(was[0]) is not None:
+        return None
+    there = functions_with(a.new, a.old[was[0]])
+    if len(there) != 1 or len(functions_with(a.old, a.old[was[0]])) != 1:
+        return None
+    (begin, end), at = was, there[0][0]
+    old, new = a.old[begin:end], a.new[at : there[0][1]]
+    before, now = list(map(squeezed, old)), list(map(squeezed, new))
+    blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
+    inside = Alignment(old, new, [Region(*block[1:]) for block in blocks if block[0] != "equal"])
+    here = change._replace(lo=change.lo - begin, hi=change.hi - begin)
+    found = _Place(here, inside, Follower(inside)).find()
+    if isinstance(found, Stuck):
+        return None
+    name = printable(old[0].decode("utf-8", "replace").strip())
+    how = f"upstream moved '{name}'; {found.how}"
+    return found._replace(lo=found.lo + at, hi=found.hi + at, was=change.lo, how=how, sure=False, moved=True)
 
 
 def has(change: Change, alignment: Alignment) -> Brought | None:

@@ -38,6 +38,28 @@ def enclosing(lines: Sequence[bytes], at: int) -> bytes:
     return b""
 
 
+def function_at(lines: Sequence[bytes], at: int) -> tuple[int, int] | None:
+    """The function that line ``at``, from 0, stands in, behind its heading: from there to behind its closing brace in the
+    first column. None outside of any."""
+    if at >= len(lines) or _FUNCTION.match(lines[at]):
+        return None
+    for begin in range(at - 1, -1, -1):
+        if lines[begin].startswith(b"}"):
+            return None
+        if _FUNCTION.match(lines[begin]):
+            return begin, _end_of(lines, at)
+    return None
+
+
+def functions_with(lines: Sequence[bytes], heading: bytes) -> list[tuple[int, int]]:
+    """Where a function with this very heading stands."""
+    return [(i, _end_of(lines, i + 1)) for i, line in enumerate(lines) if line.rstrip() == heading.rstrip()]
+
+
+def _end_of(lines: Sequence[bytes], at: int) -> int:
+    return next((i + 1 for i in range(at, len(lines)) if lines[i].startswith(b"}")), len(lines))
+
+
 def has_functions(path: str) -> bool:
     """Whether headings of this file name functions; in a configuration file they are just lines."""
     return path.lower().endswith(_CODE)

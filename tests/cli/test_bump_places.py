@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from .conftest import Diff, Sandbox
-from .test_bump import Carry, carry, edit, statuses
+from .test_bump import CODE, Carry, carry, edit, statuses
 
 __all__ = ["carry"]
 
@@ -85,3 +87,18 @@ def test_a_twin_elsewhere_is_no_doubt_where_upstreams_diff_says_so(carry: Carry,
     ours = function("one") + function("two").replace("x += 1", "x += 2")
     run = carry({"f.c": old}, {"f.c": "// a line\n" + old}, {"0001-two.patch": diff("f.c", old, ours)})
     assert one(run) == "renumbered"
+
+
+def test_a_change_goes_along_with_the_function_that_upstream_moved(carry: Carry, diff: Diff) -> None:
+    head, first, second, third = re.split(r"(?=static int )", CODE)
+    patch = diff("a.c", CODE, edit(CODE, ("    check(y);\n", "    check(y);\n    count(y);\n"), ("x - 3", "x - 4")))
+    edited = edit(second, ("    check(y);\n", "    check_it(y);\n"))
+    new = head + first + third + "\n" + edited.rstrip("\n") + "\n"
+    run = carry({"a.c": CODE}, {"a.c": new}, {"0001-count.patch": patch})
+    row = run("bump", "new", "--accept-adapted", "--json").json["patches"][0]
+    assert row["status"] == "adapted"
+    assert "upstream moved 'static int second(int x) {'" in row["reason"]
+    assert run("apply").code == 0
+    wanted = edit(new, ("    check_it(y);\n", "    check_it(y);\n    count(y);\n"), ("x - 3", "x - 4"))
+    assert (run.root / "tree/a.c").read_text() == wanted
+    assert run("check", "--no-offset").code == 0
