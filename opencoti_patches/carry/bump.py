@@ -368,6 +368,7 @@ class _Walk:
             state=state,
             diff=self._diff,
             renamed=lambda p: self.renames.get(p),
+            holding=lambda line: self.old.gained(line, self.new_base),
         )
 
     def _written(self, entry: Entry, carried: over.Over, left_out: str) -> Row:

@@ -38,6 +38,7 @@ class Old:
         self.store = store
         self.base = base
         self.folder = folder
+        self._contents = contents
         self.listing = Listing.of(base, store.listings)
         self._asked: dict[PatchName, tuple[Landing, ...]] | None = None
         self._paths = touched(parsed.values())
@@ -75,6 +76,12 @@ class Old:
             for i, f in enumerate(parsed.files)
         )
         return parsed._replace(files=files)
+
+    def gained(self, line: bytes, base: TreeId) -> list[str]:
+        """Files that have a line on another base and had it not on this."""
+        there = self.store.repo.files_with(base, line.rstrip(b"\r\n"))
+        had = {p: self._contents.of(self.listing.get(p)) or b"" for p in there}
+        return [p for p in there if line.rstrip(b"\r\n") not in had[p]]
 
     def _landings(self, entry: Entry) -> tuple[Landing, ...] | None:
         """Where the hunks of the patch that is next went; None if it did not apply."""

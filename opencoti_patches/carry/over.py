@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.carry import threeway
-from opencoti_patches.carry.align import Alignment, regions_of
+from opencoti_patches.carry.align import Alignment, Region, regions_of
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
@@ -39,6 +39,7 @@ class Sides(NamedTuple):
     state: Mapping[str, IndexEntry]
     diff: Callable[[bytes, bytes], bytes]
     renamed: Callable[[str], str | None]
+    holding: Callable[[bytes], Sequence[str]] = lambda line: ()  # files that have this line by now, and had it not
 
 
 class Over(NamedTuple):
@@ -71,6 +72,7 @@ class _Carry:
         self.stuck: list[str] = []
         self.live = 0  # changes that upstream does not have
         self.texts: list[tuple[bytes, bytes]] = []  # the touched files, before and now
+        self.away: dict[str, tuple[FilePatch, list[Brought]]] = {}  # changes that go to another file, by its path
 
     def run(self) -> Over:
         raw, parts, at = self.entry.raw, [self.parsed.header], len(self.parsed.header)
@@ -81,6 +83,9 @@ class _Carry:
             if part:
                 parts += [lead_in, part]
                 left += 1
+        for path, (f, brought) in self.away.items():
+            parts.append(self._part_away(f, path, brought))
+            left += 1
         if self.stuck:
             hunks_ = f"{len(self.stuck)} of its changes find no place: " if len(self.stuck) > 1 else ""
             raise Conflict(hunks_ + self.stuck[0] + (", …" if len(self.stuck) > 1 else ""), self.hows)
@@ -136,6 +141,8 @@ class _Carry:
         new_path = self.sides.renamed(f.old or "")
         now = self.sides.now(new_path) if new_path else None
         if new_path is None or now is None:
+            if f.operation == "modify" and self._all_away(f, old, path):
+                return b""
             if len(self.parsed.files) > 1 and f.operation == "modify":
                 self.doubts.append(f"upstream deleted {path}; the change to it is dropped")
             else:
@@ -159,7 +166,8 @@ class _Carry:
         alignment = Alignment(old, new, regions_of(self.sides.diff(before, now)) if before != now else [])
         self.live += f.operation in ("rename", "copy", "delete") or bool(f.new_mode and f.old_mode != f.new_mode)
         self.texts.append((before, now))
-        result = threeway.bring(f, alignment, Follower(alignment))
+        result = threeway.bring(f, alignment, Follower(alignment), self._elsewhere)
+        self._goes_away(f, result.away, path)
         for stuck in result.stuck:
             self.stuck.append(f"{path}, hunk {stuck.change.hunk}: {stuck.why}")
             self.hows.append(HunkHow(file=path, hunk=stuck.change.hunk, how=f"conflict: {stuck.why}"))
@@ -181,6 +189,38 @@ class _Carry:
             return b""
         after = b"".join(threeway.applied(new, result.brought))
         return indexed(head, now, after, gone=f.operation == "delete") + body
+
+    def _goes_away(self, f: FilePatch, away: Sequence[tuple[str, Brought]], path: str) -> None:
+        for other, b in away:
+            self.away.setdefault(other, (f, []))[1].append(b)
+            self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how))
+            self.doubts.append(f"{path}, hunk {b.hunk}: {b.how}")
+            self.live += not b.done
+            self.texts.append((b"", self.sides.now(other) or b""))
+
+    def _all_away(self, f: FilePatch, old: Lines, path: str) -> bool:
+        """Whether all changes of a file that upstream deleted have a place in other files."""
+        nothing = Alignment(old, [], [Region(0, len(old), 0, 0)])
+        result = threeway.bring(f, nothing, Follower(nothing), self._elsewhere)
+        if result.stuck or result.brought:
+            return False
+        self._goes_away(f, result.away, path)
+        return True
+
+    def _elsewhere(self, heading: bytes) -> tuple[str, Lines] | None:
+        """The one other file that has a function by now which it had not, and its lines; none that the patch touches."""
+        paths = [p for p in self.sides.holding(heading) if has_functions(p)]
+        if len(paths) != 1 or any(paths[0] in (f.old, f.new) for f in self.parsed.files):
+            return None
+        now = self.sides.now(paths[0])
+        return None if now is None else (paths[0], lines_of(now))
+
+    def _part_away(self, f: FilePatch, path: str, brought: Sequence[Brought]) -> bytes:
+        """The part of the new patch for a file that the old one did not touch, headed like that of ``f``."""
+        now = self.sides.now(path) or b""
+        lines = lines_of(now)
+        head = _under_another_name(self.entry.raw[f.span[0] : f.hunks[0].span[0]], f.old or "", path)
+        return indexed(head, now, b"".join(threeway.applied(lines, brought))) + hunks(lines, brought)
 
     def _stands(self, hunk: Hunk) -> bool:
         """Whether a hunk stood at the very line that the patch names."""

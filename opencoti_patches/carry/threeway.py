@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -55,10 +55,11 @@ class Stuck(NamedTuple):
 
 
 class Result(NamedTuple):
-    """All changes of one file: what was brought, what is stuck."""
+    """All changes of one file: what was brought, what is stuck, what went to another file."""
 
     brought: list[Brought]
     stuck: list[Stuck]
+    away: list[tuple[str, Brought]]
 
 
 def changes_of(f: FilePatch) -> list[Change]:
@@ -83,14 +84,22 @@ def changes_of(f: FilePatch) -> list[Change]:
     return found
 
 
-def bring(f: FilePatch, alignment: Alignment, follower: Follower) -> Result:
+Elsewhere = Callable[[bytes], "tuple[str, Sequence[bytes]] | None"]
+"""By a function's heading, the other file that has it by now, and its lines."""
+
+
+def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Elsewhere) -> Result:
     """Bring all changes of one file over."""
-    result = Result([], [])
+    result = Result([], [], [])
     rewritten = {h.number for h in f.hunks if _rewritten(h, alignment)}
     for change in changes_of(f):
         one = _Place(change, alignment, follower).find()
-        if (isinstance(one, Stuck) or not one.sure) and has_functions(f.path):
-            one = _moved(change, alignment) or one
+        if (isinstance(one, Stuck) or not one.sure) and (heading := _gone(change, alignment, f.path)):
+            one = _moved(change, alignment, alignment.new, "") or one
+            other = elsewhere(heading) if isinstance(one, Stuck) or not one.moved else None
+            if other and (away := _moved(change, alignment, other[1], other[0])):
+                result.away.append((other[0], away))
+                continue
         if isinstance(one, Stuck):
             result.stuck.append(one)
         elif one.sure and one.hunk in rewritten:
@@ -110,16 +119,21 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower) -> Result:
     return result
 
 
-def _moved(change: Change, a: Alignment) -> Brought | None:
-    """A change inside a function that upstream moved within the file, heading and all: its place in there."""
-    was = function_at(a.old, change.lo)
-    if was is None or change.hi > was[1] or a.now(was[0]) is not None:
+def _gone(change: Change, a: Alignment, path: str) -> bytes:
+    """The heading of the function that a change is inside of, if upstream took that from its place; else empty."""
+    was = function_at(a.old, change.lo) if has_functions(path) else None
+    inside = was is not None and change.hi <= was[1] and a.now(was[0]) is None
+    return a.old[was[0]] if was and inside and len(functions_with(a.old, a.old[was[0]])) == 1 else b""
+
+
+def _moved(change: Change, a: Alignment, lines: Sequence[bytes], path: str) -> Brought | None:
+    """A change inside a function that stands among other ``lines`` now, those of ``path`` or of the same file: its place
+    in there."""
+    begin, end = function_at(a.old, change.lo) or (0, 0)
+    there = functions_with(lines, a.old[begin])
+    if len(there) != 1:
         return None
-    there = functions_with(a.new, a.old[was[0]])
-    if len(there) != 1 or len(functions_with(a.old, a.old[was[0]])) != 1:
-        return None
-    (begin, end), at = was, there[0][0]
-    old, new = a.old[begin:end], a.new[at : there[0][1]]
+    at, old, new = there[0][0], a.old[begin:end], lines[slice(*there[0])]
     before, now = list(map(squeezed, old)), list(map(squeezed, new))
     blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
     inside = Alignment(old, new, [Region(*block[1:]) for block in blocks if block[0] != "equal"])
@@ -128,7 +142,7 @@ def _moved(change: Change, a: Alignment) -> Brought | None:
     if isinstance(found, Stuck):
         return None
     name = printable(old[0].decode("utf-8", "replace").strip())
-    how = f"upstream moved '{name}'; {found.how}"
+    how = f"upstream moved '{name}'{f' to {printable(path)}' if path else ''}; {found.how}"
     return found._replace(lo=found.lo + at, hi=found.hi + at, was=change.lo, how=how, sure=False, moved=True)
 
 

@@ -102,3 +102,35 @@ def test_a_change_goes_along_with_the_function_that_upstream_moved(carry: Carry,
     wanted = edit(new, ("    check_it(y);\n", "    check_it(y);\n    count(y);\n"), ("x - 3", "x - 4"))
     assert (run.root / "tree/a.c").read_text() == wanted
     assert run("check", "--no-offset").code == 0
+
+
+@pytest.mark.parametrize("rest", [True, False])
+def test_a_change_goes_along_with_the_function_that_went_to_another_file(carry: Carry, diff: Diff, rest: bool) -> None:
+    """``rest``: the old file is still there, with what is left of it."""
+    head, first, second, third = re.split(r"(?=static int )", CODE)
+    ours = [("    check(y);\n", "    check(y);\n    count(y);\n"), *([("x - 3", "x - 4")] if rest else [])]
+    patch = "Count.\n\n" + diff("src/a.c", CODE, edit(CODE, *ours))
+    new = {"src/b.c": head + edit(second, ("    check(y);\n", "    check_it(y);\n")), "src/c.c": head + first}
+    new |= {"src/a.c": head + third} if rest else {"src/d.c": third}
+    run = carry({"src/a.c": CODE, "src/c.c": head}, new, {"0001-count.patch": patch})
+    row = run("bump", "new", "--json").json["patches"][0]
+    assert (row["status"], "upstream moved 'static int second(int x) {' to src/b.c" in row["reason"]) == (
+        "adapted",
+        True,
+    )
+    assert statuses(run, "new", "--accept-adapted") == {"0001-count.patch": "adapted"}
+    assert run("apply").code == 0
+    assert (run.root / "tree/src/b.c").read_text() == edit(
+        new["src/b.c"], ("    check_it(y);\n", "    check_it(y);\n    count(y);\n")
+    )
+    if rest:
+        assert (run.root / "tree/src/a.c").read_text() == edit(new["src/a.c"], ("x - 3", "x - 4"))
+    assert run("check", "--no-offset").code == 0
+
+
+def test_a_function_that_went_to_two_files_is_nobodys_guess(carry: Carry, diff: Diff) -> None:
+    head, first, second, third = re.split(r"(?=static int )", CODE)
+    patch = diff("a.c", CODE, edit(CODE, ("    check(y);\n", "    check(y);\n    count(y);\n")))
+    moved = edit(second, ("    check(y);\n", "    check_it(y);\n"))
+    run = carry({"a.c": CODE}, {"a.c": head + first + third, "b.c": moved, "c.c": moved}, {"0001-count.patch": patch})
+    assert one(run) == "conflict"
