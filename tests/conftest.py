@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,11 @@ from hypothesis import HealthCheck, settings
 from opencoti_patches.cli import main
 
 pytest_plugins = ["e2e.forked", "cli.documents", "cli.shipped"]
+
+# Started in the background or by nohup, we ignore these, and so would all that the tests start and interrupt.
+for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 # OPENCOTI_EXAMPLES multiplies the examples of every property: 20 for a long night.
 SLOWER = max(1, int(os.environ.get("OPENCOTI_EXAMPLES", "1")))
