@@ -254,3 +254,10 @@ def test_two_of_the_ways_at_once_are_refused(stuck: Sandbox) -> None:
     ran = stuck("bump", "new", "--abort")
     assert ran.code == 2
     assert "give one of" in ran.err
+
+
+def test_a_revision_of_two_lines_is_refused_in_one(carry: Carry, diff: Diff) -> None:
+    run = carry({"a.c": CODE}, {"a.c": CODE}, {"0001-a.patch": diff("a.c", CODE, CODE + "// end\n")})
+    ran = run("bump", "new\nold")
+    assert (ran.code, len(ran.err.splitlines())) == (3, 2)  # the error, the hint
+    assert "has no revision new\\nold" in ran.err

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from opencoti_patches.core.errors import CouldNot, UsageError
-from opencoti_patches.core.model import CommitId, TreeId, decode, encode, is_full_id
+from opencoti_patches.core.model import CommitId, TreeId, decode, encode, is_full_id, printable
 from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.call import call
 from opencoti_patches.doors.git.repository import Repository
@@ -205,7 +205,7 @@ class Remote:
 
 def no_rev(where: str, rev: str) -> CouldNot:
     """There is no such revision."""
-    return CouldNot("no-rev", f"{where} has no revision {rev}", "a full commit id, a tag or a branch of it")
+    return CouldNot("no-rev", f"{where} has no revision {printable(rev)}", "a full commit id, a tag or a branch of it")
 
 
 def _global_files() -> list[str]:
