@@ -171,7 +171,8 @@ class _Walk:
         paths = touched(self.parsed[e.name] for e in run if e.name not in self.aside)
         was = {p: self.old_listing.get(p) for p in paths}
         self.contents.fetch(e for p in paths for e in (state.get(p), was[p] if was[p] != state.get(p) else None))
-        return Replay(lambda p: self.contents.of(state.get(p)), paths)
+        held = touched(self.parsed.values())  # by the scratch index; upstream may have renamed a file to another
+        return Replay(lambda p: self.contents.of((state if p in held else self.scratch.listing).get(p)), paths)
 
     def _guesses(self, run: Sequence[Entry]) -> list[Guess]:
         """How git is expected to take the patches of a run, those that it would refuse carried; up to the first

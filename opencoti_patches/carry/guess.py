@@ -22,6 +22,8 @@ class Took(NamedTuple):
 def took(parsed: Parsed, now: Replay) -> Took | None:
     """What git would make of a patch on the files as ``now`` has them; None where it would refuse the patch, or only git
     can tell."""
+    if not parsed.files or parsed.defects:
+        return None
     found: list[Landing] = []
     files: dict[str, Lines | None] = {}
     for number, f in enumerate(parsed.files):
@@ -29,25 +31,26 @@ def took(parsed: Parsed, now: Replay) -> Took | None:
         if f.binary or names & files.keys():
             return None
         lines: Lines = []
+        end = 0  # of the hunk before: git puts none on lines of another
+        if f.operation in ("create", "rename", "copy") and now.lines(f.new or "") is not None:
+            return None
         if f.operation == "create":
-            if now.lines(f.new or "") is not None:
-                return None
             for hunk in f.hunks:
                 lines += hunk.new
         else:
             held = now.lines(f.old or "")
-            if held is None:
+            if held is None or (f.old_mode or "100644")[:3] != "100":
                 return None
             lines += held
             for hunk in f.hunks:
                 old = hunk.old
                 at = _found(lines, hunk, old)
-                if at is None:
+                if at is None or at < end:
                     return None
                 offset = at - position(hunk, 0)
                 if offset:
                     found.append(Landing(number, hunk.number, at + 1, offset))
-                lines[at : at + len(old)] = hunk.new
+                lines[at : at + len(old)], end = hunk.new, at + len(hunk.new)
         files |= dict.fromkeys(names)
         if f.operation == "copy":
             files[f.old or ""] = now.lines(f.old or "")

@@ -320,7 +320,7 @@ def test_a_far_repository_does_not_reach_local_ones(tmp_path: Path, store: Store
     assert e.value.code == "submodule" and "not allowed" in e.value.message
 
 
-@pytest.mark.parametrize("rev", ["none", "0" * 40, "v9", "abcdef1"])
+@pytest.mark.parametrize("rev", ["none", "0" * 40, "v9", "abcdef1", "main commit none", "main@{999}"])
 def test_a_revision_that_is_not_there(tmp_path: Path, store: Store, rev: str) -> None:
     repo = new(tmp_path / "up", a="one\n")
     for url in (repo, f"file://{repo}"):

@@ -84,10 +84,11 @@ class Remote:
         found = {
             (path, r): CommitId(row[0].decode())
             for r, row in zip(wanted, rows, strict=False)
-            if row[1:2] == [b"commit"]
+            if row[1:2] == [b"commit"] and len(row) == 3  # what is not there comes back as it was asked, blanks and all
         }
         self._revs |= found
-        return not done.code
+        # git gives up altogether on some, such as a time that its log of a branch does not reach
+        return not done.code or not call(["rev-parse", "--git-dir"], env=env, cwd=path, options=_OPTIONS).code
 
     def origin(self, path: Path) -> str:
         """URL of the remote that the repository at ``path`` was cloned from, or empty."""

@@ -1,0 +1,47 @@
+"""``bump`` of patches that git refuses on the old base: what memory makes of them is no answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Diff
+from .test_bump import Carry, carry
+
+__all__ = ["carry"]
+
+OLD = "".join(f"line {n}\n" for n in range(1, 31))
+NEW = "on top\n" + OLD.replace("line 5\n", "changed\n")
+NAMES = "diff --git a/f.c b/f.c\n--- a/f.c\n+++ b/f.c\n"
+HUNK = "@@ -3,5 +3,6 @@\n line 3\n line 4\n+added\n line 5\n line 6\n line 7\n"
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        pytest.param("", id="an empty file"),
+        pytest.param("Say what\n\nAnd no diff.\n", id="words alone"),
+        pytest.param(NAMES + HUNK.replace("+3,6", "+3,5"), id="a line counted too few"),
+        pytest.param(NAMES + HUNK + "@@ -5,3 +6,4 @@\n line 5\n line 6\n+more\n line 7\n", id="hunks over one another"),
+        pytest.param(NAMES.replace("\n", "\nindex 1234567..2345678 120000\n", 1) + HUNK, id="a link that is none"),
+        pytest.param(
+            f"diff --git a/f.c b/k.c\nrename from f.c\nrename to k.c\n--- a/f.c\n+++ b/k.c\n{HUNK}", id="onto another"
+        ),
+    ],
+)
+def test_what_did_not_apply_on_the_old_base_is_said_to_and_stays(carry: Carry, patch: str) -> None:
+    run = carry({"f.c": OLD, "k.c": "k\n"}, {"f.c": NEW, "k.c": "k\n"}, {"0001-bad.patch": patch})
+    ran = run("bump", "new", "--accept-adapted", "--json")
+    assert ran.code == 1
+    (row,) = ran.json["patches"]
+    assert row["status"] == "conflict" and "did not apply on the old base either" in row["reason"]
+    assert (run.root / "patches/0001-bad.patch").read_text() == patch
+    assert (run.root / "patches/series").read_text() == "# the series\n0001-bad.patch\n"
+
+
+def test_a_patch_of_several_files_follows_one_that_upstream_renamed(carry: Carry, diff: Diff) -> None:
+    ours = OLD.replace("line 20\n", "ours\n")
+    patch = diff("f.c", OLD, ours) + diff("k.c", OLD, ours)
+    run = carry({"f.c": OLD, "k.c": OLD + "k\n"}, {"g.c": OLD, "k.c": OLD + "k\n"}, {"0001-two.patch": patch})
+    (row,) = run("bump", "new", "--accept-adapted", "--json").json["patches"]
+    assert row["status"] == "adapted" and "f.c is g.c now" in row["reason"]
+    assert "+++ b/g.c" in (run.root / "patches/0001-two.patch").read_text()
