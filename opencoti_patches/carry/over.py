@@ -192,11 +192,13 @@ class _Carry:
 
     def _goes_away(self, f: FilePatch, away: Sequence[tuple[str, Brought]], path: str) -> None:
         for other, b in away:
-            self.away.setdefault(other, (f, []))[1].append(b)
+            if other not in self.away:
+                self.away[other] = f, []
+                self.texts.append((b"", self.sides.now(other) or b""))
+            self.away[other][1].append(b)
             self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how))
             self.doubts.append(f"{path}, hunk {b.hunk}: {b.how}")
             self.live += not b.done
-            self.texts.append((b"", self.sides.now(other) or b""))
 
     def _all_away(self, f: FilePatch, old: Lines, path: str) -> bool:
         """Whether all changes of a file that upstream deleted have a place in other files."""

@@ -36,10 +36,10 @@ def settle(
     value: str,
     store: Store,
     *,
+    made: Mapping[PatchName, Entry],
     progress: Progress,
     skipped: frozenset[PatchName] = frozenset(),
     learned: Sequence[Resolution] = (),
-    made: Mapping[PatchName, Entry] | None = None,
 ) -> Settled:
     """Everything that the bump changes, proven. ``skipped`` patches stay as files, their lines in the series become
     comments; ``learned`` goes into the file of resolutions; ``made`` are new patches that lie in files already.
@@ -48,7 +48,7 @@ def settle(
     """
     written: dict[PatchName, bytes] = {r.name: r.raw for r in rows if r.raw is not None and r.name not in skipped}
     leaves = frozenset(r.name for r in rows if r.status == "upstreamed")
-    entries = [(made or {}).get(e.name, e) for e in series.entries]
+    entries = [made.get(e.name, e) for e in series.entries]
     plan = prove(entries, written, leaves | skipped, series, target.base, store, progress=progress)
     changes: dict[Path, bytes | None] = {e.path: written[e.name] for e in series.entries if e.name in written}
     changes |= {e.path: None for e in series.entries if e.name in leaves}

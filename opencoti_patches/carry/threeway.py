@@ -108,7 +108,7 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
             result.brought.append(one)
     spans = sorted((b.lo, b.hi, i) for i, b in enumerate(result.brought) if not b.done)
     for (_, hi, i), (lo, _, j) in pairwise(spans):
-        if lo < hi or (j < i and not {result.brought[i].moved, result.brought[j].moved} - {False}):
+        if lo < hi or (j < i and not (result.brought[i].moved or result.brought[j].moved)):
             clash = result.brought[j]
             result.stuck.append(
                 Stuck(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 
 from opencoti_patches.base.store import Store
+from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import PatchName, Plan, Series, TreeId, Verdict
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
@@ -18,10 +19,7 @@ def judged(series: Series, new: Set[PatchName], base: TreeId, store: Store, *, p
         entries = list(series.entries)
         for i, e in enumerate(entries):
             if e.name in new:
-                path = folder / f"{i}.patch"
-                fs.scribble(path, e.raw)
-                st = path.stat()
-                entries[i] = e._replace(path=path, stamp=(st.st_mtime_ns, st.st_size))
+                entries[i] = staged(e, e.raw, folder / f"{i}.patch")
         return check(series._replace(entries=tuple(entries)), base, store, progress=progress)
 
 

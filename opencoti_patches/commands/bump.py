@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -121,10 +122,9 @@ def command(
 
 def _load() -> None:
     """Read what the rest of a bump consists of, while git fetches."""
-    import tomlkit  # noqa: F401
-
-    from opencoti_patches.carry import bump, session, settle  # noqa: F401
-    from opencoti_patches.report import bumped  # noqa: F401
+    for module in ("carry.bump", "carry.session", "carry.settle", "report.bumped"):
+        import_module(f"opencoti_patches.{module}")
+    import_module("tomlkit")
 
 
 def _already(run: Run, value: str, wanted: int | None) -> Report | None:

@@ -35,9 +35,9 @@ def disk_errors(doing: str) -> Iterator[None]:
         ) from None
 
 
-def fsync_dir(folder: Path) -> None:
-    """Make renames in ``folder`` last."""
-    fd = os.open(folder, os.O_RDONLY)
+def fsync(path: Path) -> None:
+    """Make a file's content last, or the renames in a folder."""
+    fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:
@@ -76,7 +76,7 @@ def write(target: Path, data: bytes, sync: bool = True) -> None:
                 temp.unlink()
             raise
         if sync:
-            fsync_dir(target.parent)
+            fsync(target.parent)
 
 
 def scribble(target: Path, data: bytes) -> None:
@@ -99,9 +99,9 @@ def publish_folder(made: Path, target: Path) -> None:
     """Put a whole folder in place of none, or of an empty one. Errors: CouldNot ``disk``."""
     with disk_errors(f"write {target}"):
         made.chmod(0o755)
-        fsync_dir(made)
+        fsync(made)
         os.replace(made, target)
-        fsync_dir(target.parent)
+        fsync(target.parent)
 
 
 def mode_for(target: Path) -> int:

@@ -152,7 +152,7 @@ def download(
         with open(part, "rb") as f:
             os.fsync(f.fileno())
         os.replace(part, target)
-        fs.fsync_dir(target.parent)
+        fs.fsync(target.parent)
         tag.unlink(missing_ok=True)
     return got
 

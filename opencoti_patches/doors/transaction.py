@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from opencoti_patches.core.errors import CouldNot, Refused
-from opencoti_patches.doors.fs import disk_errors, fsync_dir, mode_for, stage, sweep, uninterrupted, write
+from opencoti_patches.doors.fs import disk_errors, fsync, mode_for, stage, sweep, uninterrupted, write
 
 _AT_ONCE = 7  # threads beside ours that wait for the disk
 
@@ -95,7 +95,7 @@ def _sync_all(files: Collection[Path]) -> None:
             with contextlib.suppress(IndexError):  # another thread took the last one
                 file = waiting.pop()
                 try:
-                    _sync(file)
+                    fsync(file)
                 except OSError as e:
                     failed.append(e)
 
@@ -107,14 +107,6 @@ def _sync_all(files: Collection[Path]) -> None:
         thread.join()
     if failed:
         raise failed[0]
-
-
-def _sync(file: Path) -> None:
-    fd = os.open(file, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _finish(plan: Mapping[str, Any], journal: Path) -> None:
@@ -130,5 +122,5 @@ def _finish(plan: Mapping[str, Any], journal: Path) -> None:
                 os.unlink(target)
         for folder in folders:
             if folder.is_dir():
-                fsync_dir(folder)
+                fsync(folder)
         journal.unlink()

@@ -28,27 +28,26 @@ def heading(lines: Sequence[bytes], at: int) -> bytes:
 def enclosing(lines: Sequence[bytes], at: int) -> bytes:
     """The heading of the function that line ``at``, from 0, stands in; empty where none is open there: a brace
     in the first column has closed it, or the line itself begins in that column."""
+    begin = _begin_of(lines, at)
+    return b"" if begin is None else lines[begin].rstrip()
+
+
+def _begin_of(lines: Sequence[bytes], at: int) -> int | None:
     if at < len(lines) and _FUNCTION.match(lines[at]):
-        return b""
+        return None
     for i in range(min(at, len(lines)) - 1, -1, -1):
         if lines[i].startswith(b"}"):
-            return b""
+            return None
         if _FUNCTION.match(lines[i]):
-            return lines[i].rstrip()
-    return b""
+            return i
+    return None
 
 
 def function_at(lines: Sequence[bytes], at: int) -> tuple[int, int] | None:
     """The function that line ``at``, from 0, stands in, behind its heading: from there to behind its closing brace in the
     first column. None outside of any."""
-    if at >= len(lines) or _FUNCTION.match(lines[at]):
-        return None
-    for begin in range(at - 1, -1, -1):
-        if lines[begin].startswith(b"}"):
-            return None
-        if _FUNCTION.match(lines[begin]):
-            return begin, _end_of(lines, at)
-    return None
+    begin = _begin_of(lines, at) if at < len(lines) else None
+    return None if begin is None else (begin, _end_of(lines, at))
 
 
 def functions_with(lines: Sequence[bytes], heading: bytes) -> list[tuple[int, int]]:
