@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from opencoti_patches.core.model import FilePatch, printable
@@ -30,8 +31,10 @@ class Guarded(NamedTuple):
         return self.same_added and self.same_removed
 
 
-def compare(old: Parsed, new: Parsed) -> Guarded:
-    """Hold a new patch against the old one."""
+def compare(old: Parsed, new: Parsed, renamed: Mapping[str, str] = MappingProxyType({})) -> Guarded:
+    """Hold a new patch against the old one. ``renamed`` is what upstream calls files of the old one by now."""
+    files = (f._replace(old=renamed.get(f.old or "", f.old), new=renamed.get(f.new or "", f.new)) for f in old.files)
+    old = old._replace(files=tuple(files))
     added_before, added_now = _changed(old.files, b"+"), _changed(new.files, b"+")
     removed_before, removed_now = _changed(old.files, b"-"), _changed(new.files, b"-")
     return Guarded(
