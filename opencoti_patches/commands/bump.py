@@ -199,6 +199,7 @@ def _carry(
     from opencoti_patches.carry.settle import Settled, settle
     from opencoti_patches.carry.target import called, reach
     from opencoti_patches.report import bumped
+    from opencoti_patches.stack.lines import left_out
 
     config, store, series = project.config, project.store, project.series
     source = config.sources[session.source]
@@ -267,6 +268,7 @@ def _carry(
         dry_run=dry_run,
         refused=refused,
         skipped=skipped,
+        disabled=tuple(left_out(series)),
         reused=list(done.reused),
         waits=waits,
         notes=[*notes, *target.notes],

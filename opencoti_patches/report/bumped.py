@@ -52,6 +52,7 @@ def report(
     dry_run: bool,
     refused: Sequence[str],
     skipped: Set[str],
+    disabled: Sequence[str],
     reused: Sequence[str],
     waits: Waiting | None,
     notes: Sequence[str],
@@ -59,9 +60,10 @@ def report(
     verbose: bool,
 ) -> Report:
     """What became of the series. ``tip`` is the tree after the last patch, None unless all of it could be
-    carried; ``again`` the command line that starts this bump; ``reused`` patches whose conflicts were
-    resolved before; ``session`` whether one is open."""
+    carried; ``again`` the command line that starts this bump; ``disabled`` patches that comments of the series
+    name; ``reused`` those whose conflicts were resolved before; ``session`` whether one is open."""
     tail = [line for note in notes for line in wrapped(f"note: {note}", 0)]
+    tail += _left_out([r.name for r in rows if r.name in skipped], disabled, bool(written) and not dry_run)
     if new.source.upstream and new.source.upstream != old.source.upstream and tip and not refused:
         tail += wrapped(f"upstream: {printable(new.source.upstream)}", 0)
     if waits:
@@ -78,6 +80,7 @@ def report(
         "base": new.document(),
         "tip": {"tree": tip},
         "skipped": [printable(r.name) for r in rows if r.name in skipped],
+        "disabled": [printable(n) for n in disabled],
         "reused": [printable(n) for n in reused],
         "notes": list(notes),
     }
@@ -99,6 +102,19 @@ def report(
         next_of=lambda r: "" if r.status != "conflict" else again if dry_run and not session else _GO_ON,
         verbose=verbose,
     )
+
+
+def _left_out(skipped: Sequence[str], disabled: Sequence[str], done: bool) -> list[str]:
+    """The patches that do not go along, and, once the others have gone, how one comes after them."""
+    names = [*(f"{printable(n)} (skipped)" for n in skipped), *(f"{printable(n)} (disabled)" for n in disabled)]
+    if not names:
+        return []
+    stay, it = ("their files stay", "one") if len(names) > 1 else ("its file stays", "it")
+    lines = wrapped(f"not carried, {stay} as made for an older base: {', '.join(names)}", 0)
+    if done:
+        one = quote((*skipped, *disabled)[0])
+        lines.append(f"to have {it} back: opencoti-patches enable {printable(one)}")
+    return lines
 
 
 def _ways(waits_for: str) -> list[str]:

@@ -16,9 +16,10 @@ from opencoti_patches.core.model import Report
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.carried import PLAIN
 
-_ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped")
+_ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped", "disabled")
 _SIGNS = re.compile(r"([\\`*_\[\]|~$])")  # that mean something within a line
 _CALLS = re.compile(r"([@#])(?=\w)|(?<=:)(?=//)")  # people and issues that would hear of it, addresses
+_BEHIND = {"reason": "not carried; its file stays as made for an older base"}
 _LONGEST = 400  # lines of an interdiff
 
 Row = Mapping[str, Any]
@@ -69,6 +70,8 @@ def _document(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"| tree | {code(old['tree'][:12])} | {code(new['tree'][:12])} |"
     yield ""
     rows = [(row, "skipped" if row["name"] in data["skipped"] else row["status"]) for row in data["patches"]]
+    rows += [({"name": name}, "disabled") for name in data["disabled"]]
+    rows = [(row | _BEHIND if status in ("skipped", "disabled") else row, status) for row, status in rows]
     yield f"**{_counted([status for _, status in rows])}.** {_outcome(data)}"
     yield ""
     for note in data["notes"]:
@@ -78,6 +81,9 @@ def _document(data: Mapping[str, Any]) -> Iterator[str]:
         yield "| patch | status | reason |"
         yield "|---|---|---|"
         yield from (f"| {code(row['name'])} | {status} | {text(row['reason'])} |" for row, status in rows)
+        yield ""
+    if data["skipped"] or data["disabled"]:
+        yield "What is skipped or disabled stays behind; `opencoti-patches enable NAME` brings one back, later."
         yield ""
     looked = [row for row, status in rows if status == "adapted"]
     if looked:

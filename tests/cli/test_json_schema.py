@@ -114,6 +114,7 @@ BUMP: dict[str, Any] = REGEN | {
     "base": {"tree": "b" * 40, "label": "x 2", "upstream": "c"},
     "tip": {"tree": "d" * 40},
     "skipped": [],
+    "disabled": [],
     "reused": ["p"],
     "notes": [],
 }
