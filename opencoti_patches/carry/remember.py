@@ -3,6 +3,7 @@ into the next merge that has the same conflict."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -78,6 +79,43 @@ def finished(store: Store, used: Sequence[Resolution], by_hand: Collection[str],
     made on the way ``to`` where it went, of patches resolved ``by_hand``."""
     mine = {printable(name) for name in by_hand}
     return tuple(r for r in own(store) if r in used or (r.patch in mine and r.to == to))
+
+
+@contextlib.contextmanager
+def none_lost(store: Store, folder: Path) -> Iterator[list[str]]:
+    """Around what puts the shared file back to what it was: what it loses waits in the store, as after a bump that was
+    given up, and what it has again waits no more. Gives the patches that wait, once it is done. A file that is no
+    list of resolutions is put back like any other. Call with the store's lock held."""
+    waiting: list[str] = []
+    before = _readable(folder)
+    keep_too(store, before)  # first, so that a kill loses nothing
+    try:
+        yield waiting
+    finally:
+        left = wait_no_more(store, folder)
+    waiting += dict.fromkeys(r.patch for r in before if r not in left)
+
+
+def wait_no_more(store: Store, folder: Path) -> tuple[Resolution, ...]:
+    """Take what the shared file has out of the store, and give it."""
+    there = _readable(folder)
+    if there:
+        keep(store, [r for r in own(store) if r not in there])
+    return there
+
+
+def keep_too(store: Store, more: Sequence[Resolution]) -> None:
+    """Let the store have these, too."""
+    if more:
+        keep(store, resolutions.with_new(own(store), more))
+
+
+def _readable(folder: Path) -> tuple[Resolution, ...]:
+    """Those of the patches folder; none where its file is damaged."""
+    try:
+        return shared(folder)
+    except UsageError:
+        return ()
 
 
 class Forgotten(NamedTuple):

@@ -96,7 +96,7 @@ def command(
         run.answer(bumped.status(session, sessions.document(store, session)), ctx)
     if dry_run and not value:
         raise click.UsageError("--dry-run goes with REV-OR-VERSION")
-    with store.writing("bump", project.config.patches):
+    with store.writing("bump --forget" if forget is not None else "bump", project.config.patches):
         project = reread(project)
         if abort:
             gone = sessions.must(store, "abort")
@@ -148,7 +148,7 @@ def _already(run: Run, value: str, wanted: int | None) -> Report | None:
 
 def _resolved(project: Project, session: Session, notes: list[str]) -> Session:
     """Take what a person made of the conflict as the patch, and take down how they resolved it."""
-    from opencoti_patches.carry import remember, resolutions
+    from opencoti_patches.carry import remember
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.carry.by_hand import patch_of
     from opencoti_patches.carry.target import called
@@ -165,7 +165,7 @@ def _resolved(project: Project, session: Session, notes: list[str]) -> Session:
         to = called(project.config.sources[session.source], session.value)
         learned = remember.learn(name, to, TreeId(session.laid), tree, session.files, store)
         if learned.resolution:
-            remember.keep(store, resolutions.with_new(remember.own(store), [learned.resolution]))
+            remember.keep_too(store, [learned.resolution])
         else:
             notes.append(f"how {printable(name)} was resolved is not remembered: {learned.why_not}")
     return sessions.keep(store, session, raw)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import Diff, Ran, Sandbox
+from .documents import checked
 from .test_bump import CODE, CONFLICT, Carry, carry, edit, git, statuses, stuck
 
 __all__ = ["carry", "stuck"]
@@ -288,3 +289,36 @@ def test_nobody_takes_the_file_for_a_patch(stuck: Sandbox, resolve: Resolve) -> 
     assert [row["name"] for row in stuck("list", "--json").json["patches"]] == names
     taken = stuck("import", "in", "--dry-run", "--json").json["patches"]
     assert [row["source"].rpartition("/")[2] for row in taken] == ["0009-x.patch"]
+
+
+def test_undo_of_a_bump_loses_nothing_that_was_resolved(stuck: Sandbox, resolve: Resolve) -> None:
+    before = stuck.files()
+    assert resolve(stuck, a_c=FIFTEEN).code == 0
+    after = stuck.files()
+    undone = stuck("undo", "--json")
+    assert checked(undone.raw, undone.code)["kept"] == ["0001-three.patch"]
+    assert stuck.files() == before
+    again = stuck("bump", "new", "--json").json
+    assert (again["reused"], again["needs_acceptance"]) == (["0001-three.patch"], ["0001-three.patch"])
+    assert stuck("bump", "new", "--accept-adapted").code == 0
+    assert (stuck.root / FILE).read_bytes() == after[FILE]
+    said = " ".join(stuck("undo").out.split())
+    assert "how these were resolved is kept for the next bump: 0001-three.patch" in said
+    assert stuck("redo", "--json").json["kept"] == []
+    assert (stuck.root / FILE).read_bytes() == after[FILE]
+    assert stuck("bump", "--forget", "1").code == 0  # in the store, too: nothing waits after a redo
+    steps = stuck("undo", "--list", "--json").json["steps"]
+    assert [step["command"] for step in steps] == ["bump --forget", "bump"]
+    assert (stuck("undo").code, stuck("redo").code) == (0, 0)
+    assert stuck("undo", "--json").json["step"]["command"] == "bump --forget"
+    assert stuck("redo").code == 0  # what is forgotten again does not wait either
+    assert stuck("bump", "--forget", "1").code == 2
+
+
+def test_undo_puts_a_damaged_file_back_like_any_other(stuck: Sandbox, resolve: Resolve) -> None:
+    before = stuck.files()
+    assert resolve(stuck, a_c=FIFTEEN).code == 0
+    stuck.write(FILE, "damaged\n")
+    assert stuck("undo").code == 1
+    assert stuck("undo", "--force").code == 0
+    assert stuck.files() == before
