@@ -119,11 +119,13 @@ def _readable(folder: Path) -> tuple[Resolution, ...]:
 
 
 class Forgotten(NamedTuple):
-    """The patch whose resolutions were forgotten, how many, and whether the shared file changed."""
+    """The patch whose resolutions were forgotten, how many, and the shared file if that changed; ``gone`` if it had no
+    others."""
 
     patch: str
     many: int
     file: Path | None
+    gone: bool
 
 
 def forget(store: Store, series: Series, wanted: str) -> Forgotten:
@@ -134,14 +136,15 @@ def forget(store: Store, series: Series, wanted: str) -> Forgotten:
     known = {r.patch for r in (*theirs, *mine)}
     name = wanted if wanted in known else printable(order.find(series, wanted))
     if name not in known:
-        raise UsageError("no-resolution", f"no conflict of {name} was resolved before", f"see {file}")
+        there = f"conflicts were resolved of {', '.join(sorted(known))}" if known else ""
+        raise UsageError("no-resolution", f"no conflict of {name} was resolved before", there)
     left = [r for r in theirs if r.patch != name]
     gone = {r for r in (*theirs, *mine) if r.patch == name}
     changed = len(left) < len(theirs)
     if changed:
         states.put({file: resolutions.text(left) if left else None}, store, {file: before})
     keep(store, [r for r in mine if r.patch != name])
-    return Forgotten(name, len(gone), file if changed else None)
+    return Forgotten(name, len(gone), file if changed else None, changed and not left)
 
 
 def _own_file(store: Store) -> Path:

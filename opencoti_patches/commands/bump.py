@@ -105,8 +105,9 @@ def command(
             run.answer(bumped.aborted(gone.value, kept), ctx)
         if forget is not None:
             lost = remember.forget(store, project.series, forget)
-            written = [within(project.config, lost.file)] if lost.file else []
-            run.answer(bumped.forgotten(lost.patch, lost.many, written), ctx)
+            changed = [within(project.config, lost.file)] if lost.file else []
+            files = ([], changed) if lost.gone else (changed, [])
+            run.answer(bumped.forgotten(lost.patch, lost.many, *files), ctx)
         notes: list[str] = []
         if value:
             sessions.guard_none(store)
@@ -264,7 +265,8 @@ def _carry(
         bumped.Base(target.base, target.new),
         settled.tip,
         again=bumped.command_line(session.value, session.source + 1 if len(config.sources) > 1 else None),
-        written=[within(config, p) for p in settled.changes],
+        written=[within(config, p) for p, data in settled.changes.items() if data is not None],
+        deleted=[within(config, p) for p, data in settled.changes.items() if data is None],
         dry_run=dry_run,
         refused=refused,
         skipped=skipped,

@@ -49,6 +49,7 @@ def report(
     *,
     again: str,
     written: Sequence[str],
+    deleted: Sequence[str],
     dry_run: bool,
     refused: Sequence[str],
     skipped: Set[str],
@@ -76,6 +77,7 @@ def report(
         tail.append(f"next: {_GO_ON if session else again} --accept-adapted")
     more: dict[str, Any] = {
         "answer": "carried",
+        "deleted": [] if dry_run else [printable(d) for d in deleted],
         "from": old.document(),
         "base": new.document(),
         "tip": {"tree": tip},
@@ -94,6 +96,7 @@ def report(
         "bump",
         rows,
         written=written,
+        deleted=deleted,
         dry_run=dry_run,
         refused=refused,
         skipped=skipped,
@@ -167,9 +170,11 @@ def aborted(value: str, kept: Sequence[str]) -> Report:
     return Report(command="bump", ok=True, data=data, text=tuple(text))
 
 
-def forgotten(patch: str, count: int, written: Sequence[str]) -> Report:
-    """Resolutions of a patch were forgotten; ``written`` is the shared file, if it had some."""
-    line = f"forgot {plural(count, 'resolution')} of {patch}" + (f". Written: {written[0]}" if written else "")
+def forgotten(patch: str, count: int, written: Sequence[str], deleted: Sequence[str]) -> Report:
+    """Resolutions of a patch were forgotten; ``written`` is the shared file, if it had some, ``deleted`` if it had no
+    others."""
+    line = f"forgot {plural(count, 'resolution')} of {patch}"
+    line += "".join(f". Written: {w}" for w in written) + "".join(f". Deleted: {d}" for d in deleted)
     return Report(
         command="bump",
         ok=True,
@@ -178,6 +183,7 @@ def forgotten(patch: str, count: int, written: Sequence[str]) -> Report:
             "forgotten": patch,
             "resolutions": count,
             "written": [printable(w) for w in written],
+            "deleted": [printable(d) for d in deleted],
         },
         text=tuple(wrapped(line, 0)),
     )

@@ -24,6 +24,7 @@ def report(
     rows: Sequence[Row],
     *,
     written: Sequence[str],
+    deleted: Sequence[str] = (),
     dry_run: bool = False,
     into: str | None = None,
     refused: Sequence[str] = (),
@@ -34,7 +35,7 @@ def report(
     next_of: Next | None = None,
     verbose: bool = False,
 ) -> Report:
-    """``written`` are paths relative to the project; ``refused`` the adapted patches that nobody
+    """``written`` and ``deleted`` are paths relative to the project; ``refused`` the adapted patches that nobody
     accepted, which keep everything from being written. ``more`` and ``tail`` are what a command has to say
     beside this, as data and as text."""
     ok = not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in rows)
@@ -55,10 +56,12 @@ def report(
     elif not written:
         summary += ". Nothing to write" if ok else ". Nothing was written"
     elif dry_run:
-        summary += f". {plural(len(written), 'file')} would be written"
+        gone = f", {len(deleted)} deleted" if deleted else ""
+        summary += f". {plural(len(written), 'file')} would be written{gone}"
     else:
         left_out = f" and {len(written) - 3} more" if len(written) > 3 else ""
         summary += f". Written: {', '.join(written[:3])}{left_out}"
+        summary += f". Deleted: {', '.join(deleted)}" if deleted else ""
     text += [*wrapped(summary + ".", 0), *tail]
     data = {
         "patches": [_row(r, "" if r.name in skipped else next_of(r)) for r in rows],

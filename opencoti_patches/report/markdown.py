@@ -111,7 +111,8 @@ def _outcome(data: Mapping[str, Any]) -> str:
     if data["dry_run"]:
         return "Nothing was written: it was a trial."
     if data["written"]:
-        return f"{plural(len(data['written']), 'file')} written; the series applies strictly."
+        gone = f", {', '.join(map(code, data['deleted']))} deleted" if data["deleted"] else ""
+        return f"{plural(len(data['written']), 'file')} written{gone}; the series applies strictly."
     if data["needs_acceptance"]:
         return "Nothing was written: what is adapted has to be accepted."
     return "Nothing was written."

@@ -161,6 +161,10 @@ def test_what_upstream_has_leaves_the_series(carry: Carry, diff: Diff) -> None:
     other = diff("a.c", fixed, edit(fixed, ("x - 3", "x - 4")))
     patches = {"0001-fix.patch": diff("a.c", CODE, fixed), "0002-other.patch": other}
     run = carry({"a.c": CODE}, {"a.c": fixed}, patches)
+    assert "1 kept, 1 upstreamed. 2 files would be written, 1 deleted.\n" in run("bump", "new", "--dry-run").out
+    done = run("bump", "new")
+    assert "Written: patches/series, opencoti.toml. Deleted: patches/0001-fix.patch." in " ".join(done.out.split())
+    assert run("undo").code == 0
     assert statuses(run, "new") == {"0001-fix.patch": "upstreamed", "0002-other.patch": "kept"}
     assert (run.root / "patches/series").read_text() == "# the series\n0002-other.patch\n"
     assert not (run.root / "patches/0001-fix.patch").exists()

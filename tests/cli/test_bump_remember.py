@@ -213,11 +213,16 @@ def test_it_is_forgotten_on_demand(stuck: Sandbox, resolve: Resolve) -> None:
     assert other("bump", "--forget", "2").code == 2
     gone = other("bump", "--forget", "1", "--json")
     assert gone.code == 0
-    assert (gone.json["forgotten"], gone.json["resolutions"], gone.json["written"]) == ("0001-three.patch", 1, [FILE])
+    assert (gone.json["forgotten"], gone.json["resolutions"]) == ("0001-three.patch", 1)
+    assert (gone.json["written"], gone.json["deleted"]) == ([], [FILE])
     assert not (other.root / FILE).exists()
     assert other("bump", "new", "--json").json["waits_for"] == "0001-three.patch"
     assert other("bump", "--abort").code == 0
-    stuck("bump", "--forget", "0001-three.patch")
+    more = (stuck.root / FILE).read_text()
+    stuck.write(FILE, more + more.replace("0001-three.patch", "0009-other.patch"))
+    assert stuck("bump", "--forget", "2").err.splitlines()[1].endswith("resolved of 0001-three.patch, 0009-other.patch")
+    assert stuck("bump", "--forget", "0009-other.patch").out.endswith(f". Written: {FILE}\n")
+    assert stuck("bump", "--forget", "0001-three.patch").out.endswith(f". Deleted: {FILE}\n")
     assert not (stuck.root / FILE).exists()
 
 

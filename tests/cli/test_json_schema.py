@@ -113,6 +113,7 @@ BUMP: dict[str, Any] = REGEN | {
     "from": {"tree": "a" * 40, "label": "x 1", "upstream": ""},
     "base": {"tree": "b" * 40, "label": "x 2", "upstream": "c"},
     "tip": {"tree": "d" * 40},
+    "deleted": [],
     "skipped": [],
     "disabled": [],
     "reused": ["p"],
