@@ -30,6 +30,17 @@ class Guarded(NamedTuple):
         return self.same_added and self.same_removed
 
 
+def words(found: Guarded) -> list[str]:
+    """What of it somebody has to look at."""
+    lost = [f"the guards miss {x}" for x in found.lost]
+    many = len(found.clobbered)
+    if not many:
+        return lost
+    removed = "a line that it removes now and did not" if many == 1 else f"{many} lines that it removes now and did not"
+    shown = [*found.clobbered[:3], *(["…"] if many > 3 else [])]
+    return [*lost, f"the guards find {removed} before: {', '.join(shown)}"]
+
+
 def compare(old: Parsed, new: Parsed) -> Guarded:
     """Hold a new patch against the old one."""
     added_before, added_now = _changed(old.files, b"+"), _changed(new.files, b"+")

@@ -21,11 +21,16 @@ class HunkHow(NamedTuple):
     done: bool = False
     line: int = 0
 
+    @property
+    def said(self) -> str:
+        """As a sentence that begins with its place."""
+        return f"{self.file}{f', hunk {self.hunk}' if self.hunk else ''}: {self.how}"
+
 
 class Row(NamedTuple):
     """One input patch. ``raw`` is its new bytes, None where the file stays untouched; ``interdiff``
     shows what changed of an adapted one; ``next`` is the command that mends a conflict, where it is not the
-    common one."""
+    common one. ``gist`` is the reason where ``hunks`` stands beside it: without what is said there."""
 
     name: PatchName
     status: Carried
@@ -35,6 +40,7 @@ class Row(NamedTuple):
     tree: TreeId | None = None  # what it makes, where that is known before it is written
     raw: bytes | None = None
     next: str = ""
+    gist: str = ""
 
 
 class Marked(NamedTuple):

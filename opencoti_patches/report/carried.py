@@ -100,7 +100,7 @@ def _row(r: Row, next_: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": printable(r.name),
         "status": r.status,
-        "reason": r.reason,
+        "reason": r.gist or r.reason,
         "hunks": [{"file": h.file, "hunk": h.hunk, "how": h.how} for h in r.hunks],
     }
     if r.interdiff:
@@ -109,16 +109,25 @@ def _row(r: Row, next_: str) -> dict[str, Any]:
 
 
 def _block(r: Row, next_: str, skipped: Set[str], verbose: bool) -> list[str]:
-    words = [printable(r.name), *([] if r.name in skipped else [r.status]), *([r.reason] if r.reason else [])]
-    lines = wrapped(": ".join(words), 0)
-    if r.status != "renumbered" or verbose:
-        for h in r.hunks if verbose else [h for h in r.hunks if h.how not in PLAIN]:
-            lines += wrapped(f"{h.file}{f', hunk {h.hunk}' if h.hunk else ''}: {h.how}", 4)
+    reason = r.gist or r.reason
+    lines = wrapped(
+        ": ".join([printable(r.name), *([] if r.name in skipped else [r.status]), *filter(None, [reason])]), 0
+    )
+    for said in dict.fromkeys(h.said for h in r.hunks if verbose or telling(r.status, reason, h.said, h.how)):
+        lines += wrapped(said, 4)
     if r.status == "adapted":
         lines += [_cut(f"    {row}") for row in r.interdiff[:_SHOWN]]
         if len(r.interdiff) > _SHOWN:
             lines.append(f"    … {plural(len(r.interdiff) - _SHOWN, 'more line')}")
     return [*lines, *([f"    next: {printable(next_)}"] if next_ else [])]  # never broken: it is there to be pasted
+
+
+def telling(status: str, reason: str, said: str, how: str) -> bool:
+    """Whether ``how`` a hunk went, ``said`` with its place, says more than the status and the reason of its patch."""
+    plain = how in PLAIN or how.startswith("moved by ")
+    return (
+        status not in ("renumbered", "upstreamed") and not plain and said.replace(": conflict: ", ": ", 1) not in reason
+    )
 
 
 def _cut(line: str) -> str:

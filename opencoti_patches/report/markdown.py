@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.core.model import Report
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.carried import PLAIN
+from opencoti_patches.report.carried import telling
 
 _ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped", "disabled")
 _SIGNS = re.compile(r"([\\`*_\[\]|~$])")  # that mean something within a line
@@ -119,26 +120,31 @@ def _outcome(data: Mapping[str, Any]) -> str:
 
 
 def _hows(row: Row) -> list[str]:
-    telling = [h for h in row["hunks"] if h["how"] not in PLAIN]
-    hunks = [(h["file"], f", hunk {h['hunk']}" if h["hunk"] else "", h["how"]) for h in telling]
-    return [f"- {code(file)}{number}: {text(how)}" for file, number, how in hunks]
+    """What the hunks say that the table does not, each once."""
+    found: list[str] = []
+    for h in (HunkHow(**h) for h in row["hunks"]):
+        if telling(row["status"], row["reason"], h.said, h.how):
+            found.append(f"- {code(h.file)}{f', hunk {h.hunk}' if h.hunk else ''}: {text(h.how)}")
+    return list(dict.fromkeys(found))
 
 
 def _adapted(row: Row) -> Iterator[str]:
     interdiff = row.get("interdiff", [])
-    yield f"<details><summary>{code(row['name'])}: {html(row['reason'])}</summary>"
+    yield f"<details><summary>{code(row['name'])}</summary>"
     yield ""
-    yield from _hows(row)
+    if hows := _hows(row):
+        yield from [*hows, ""]
     if interdiff:
-        yield from ["", "What changed of its lines (first column: `-` the old patch, `+` the new one):", ""]
+        yield from ["What changed of its lines (first column: `-` the old patch, `+` the new one):", ""]
         yield from fenced(interdiff[:_LONGEST])
         if len(interdiff) > _LONGEST:
             yield f"… {plural(len(interdiff) - _LONGEST, 'more line')}"
-    yield from ["", "</details>", ""]
+        yield ""
+    yield from ["</details>", ""]
 
 
 def _conflict(row: Row, data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{code(row['name'])}: {text(row['reason'])}"
+    yield code(row["name"])
     yield ""
     hows = [h for h in _hows(row) if ": conflict: " in h] or _hows(row)
     if hows:

@@ -251,7 +251,7 @@ def test_a_resolution_cannot_take_upstreams_lines_unsaid(stuck: Sandbox, resolve
     other.write(FILE, json.dumps(doc) + "\n")
     row = other("bump", "new", "--dry-run", "--json").json["patches"][0]
     assert row["status"] == "adapted"
-    assert "would remove a.c: int y = x + 1;" in row["reason"]
+    assert "the guards find 2 lines that it removes now and did not before: a.c: int y = x + 1;" in row["reason"]
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,31 @@ def carry_nothing(run: Sandbox) -> Sandbox:
     return run
 
 
+def test_each_thing_is_said_once(carry: Carry, diff: Diff) -> None:
+    """One change says how it went where the patch is named; several do below it, and there they are counted."""
+    new = edit(CODE.replace("log_it(", "log_value("), ("x * 2", "x * 5"), ("x - 3", "x - 9"))
+    one = edit(CODE, ("    check(y);\n", "    log_it(2 * y);\n    check(y);\n"))
+    two = edit(CODE, ("x * 2", "x * 6"), ("x - 3", "x - 4"))
+    both = edit(
+        CODE,
+        ("    check(y);\n", "    log_it(2 * y);\n    check(y);\n"),
+        ("    int y = x + 1;\n", "    int y = x + 1;\n    log_it(x);\n"),
+    )
+    texts = {"1-one.patch": one, "2-two.patch": two, "3-both.patch": both}
+    files = {f"{name[0]}.c": CODE for name in texts}
+    run = carry(files, dict.fromkeys(files, new), {name: diff(f"{name[0]}.c", CODE, t) for name, t in texts.items()})
+    shown, document = run("bump", "new", "--dry-run"), run("bump", "new", "--dry-run", "--json").json
+    flat = " ".join(shown.out.split())
+    for place in ("1.c, hunk 1: ", "2.c, hunk 1: ", "3.c, hunk 1: ", "3.c, hunk 2: "):
+        assert flat.count(place) == 1, shown.out
+    assert "2-two.patch: conflict: 2 of its changes find no place 2.c, hunk 1: conflict: " in flat
+    assert "3-both.patch: adapted: 2 of its changes want a look; its lines use log_it, which upstream took out " in flat
+    assert [row["reason"].count("hunk") for row in document["patches"]] == [1, 0, 0]
+    summary = run("bump", "new", "--dry-run", "--format", "markdown").out
+    assert summary.count("1.c") == 2  # the table, the interdiff
+    assert summary.count("<code>2.c</code>, hunk 1: conflict: ") == 1
+
+
 def test_no_line_is_longer_than_a_screen_but_for_what_is_pasted(stuck: Sandbox) -> None:
     long = "a_rather_long_name_of_a_thing_" * 3
     patch = (stuck.root / "patches/0003-four.patch").read_text()
@@ -172,9 +197,7 @@ GOLDEN = """**1 kept, 1 adapted, 1 upstreamed, 1 conflict.** Nothing was written
 
 ### To be looked at
 
-<details><summary><code>0002-log.patch</code>: b.c, hunk 1: between lines that upstream edited; follows the renaming of log&#95;it to log&#95;value; its lines use log&#95;it, which upstream took out of these files</summary>
-
-- <code>b.c</code>, hunk 1: between lines that upstream edited; follows the renaming of log\\_it to log\\_value
+<details><summary><code>0002-log.patch</code></summary>
 
 What changed of its lines (first column: `-` the old patch, `+` the new one):
 
@@ -188,9 +211,7 @@ b.c
 
 ### In conflict
 
-<code>0001-three.patch</code>: a.c, hunk 1: upstream edited the very words that it changes
-
-- <code>a.c</code>, hunk 1: conflict: upstream edited the very words that it changes
+<code>0001-three.patch</code>
 
 ```sh
 opencoti-patches bump new
