@@ -19,9 +19,10 @@ from opencoti_patches.carry.apart import unreached
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.guess import Guess, places
 from opencoti_patches.carry.marks import marked
-from opencoti_patches.carry.model import Bumped, First, HunkHow, Marked, Row
+from opencoti_patches.carry.model import Bumped, Clash, First, HunkHow, Marked, Row
 from opencoti_patches.carry.old_side import Old
 from opencoti_patches.carry.resolutions import Resolution
+from opencoti_patches.carry.sides import clashes
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
@@ -290,10 +291,13 @@ class _Walk:
         return self._written(entry, carried, left_out)
 
     def _conflict(self, entry: Entry, why: str, hows: Sequence[HunkHow], gist: str = "") -> Row:
-        if self.conflict is None:
-            self.conflict = First(name=entry.name, before=self._before(), marked=self._marked(entry))
+        found: tuple[Clash, ...] = ()
+        if self.conflict is None or any(h.how.startswith("conflict: ") for h in hows):
+            merge = self._marked(entry)
+            found = clashes(merge, entry.name)
+            self.conflict = self.conflict or First(name=entry.name, before=self._before(), marked=merge)
         self.failed.append((entry, self.parsed[entry.name]))
-        return Row(name=entry.name, status="conflict", reason=why, hunks=tuple(hows), gist=gist)
+        return Row(name=entry.name, status="conflict", reason=why, hunks=tuple(hows), gist=gist, clashes=found)
 
     def _before(self) -> TreeId:
         """The tree that the next patch has to go on."""

@@ -27,10 +27,22 @@ class HunkHow(NamedTuple):
         return f"{self.file}{f', hunk {self.hunk}' if self.hunk else ''}: {self.how}"
 
 
+class Clash(NamedTuple):
+    """A conflict as a merge marked it: the line of its first marker, from 1, and the lines of upstream, of what the
+    patch expects, of the patch."""
+
+    file: str
+    line: int
+    upstream: tuple[str, ...]
+    before: tuple[str, ...]
+    ours: tuple[str, ...]
+
+
 class Row(NamedTuple):
     """One input patch. ``raw`` is its new bytes, None where the file stays untouched; ``interdiff``
     shows what changed of an adapted one; ``next`` is the command that mends a conflict, where it is not the
-    common one. ``gist`` is the reason where ``hunks`` stands beside it: without what is said there."""
+    common one. ``gist`` is the reason where ``hunks`` stands beside it: without what is said there; ``clashes`` are
+    what a merge of one in conflict leaves between markers."""
 
     name: PatchName
     status: Carried
@@ -41,6 +53,7 @@ class Row(NamedTuple):
     raw: bytes | None = None
     next: str = ""
     gist: str = ""
+    clashes: tuple[Clash, ...] = ()
 
 
 class Marked(NamedTuple):

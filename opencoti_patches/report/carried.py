@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from opencoti_patches.carry.model import Carried, Row
+from opencoti_patches.carry.model import Carried, Clash, Row
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import WIDTH, wrapped
 
 _SHOWN = 30  # lines of an interdiff
+_CLASHES, _SIDE = 3, 4  # conflicts of a patch, lines of each side
 PLAIN = ("three-way: between unchanged lines", "three-way: its lines are unchanged")  # nothing to see
 _ORDER: tuple[Carried, ...] = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked")
 
@@ -43,7 +44,7 @@ def report(
     text: list[str] = []
     for r in rows:
         if r.status != "kept" or r.reason or verbose:
-            text += _block(r, "" if r.name in skipped else next_of(r), skipped, verbose)
+            text += _block(r, "" if r.name in skipped else next_of(r), skipped, verbose, dry_run or verbose)
     if new_files:
         text += wrapped(f"new files taken in: {', '.join(map(printable, new_files))}", 0)
     summary = counted(rows, skipped)
@@ -105,10 +106,12 @@ def _row(r: Row, next_: str) -> dict[str, Any]:
     }
     if r.interdiff:
         row["interdiff"] = list(r.interdiff)
+    if r.clashes:
+        row["conflicts"] = [c._asdict() for c in r.clashes]
     return row | ({"next": printable(next_)} if next_ else {})
 
 
-def _block(r: Row, next_: str, skipped: Set[str], verbose: bool) -> list[str]:
+def _block(r: Row, next_: str, skipped: Set[str], verbose: bool, conflicts: bool) -> list[str]:
     reason = r.gist or r.reason
     lines = wrapped(
         ": ".join([printable(r.name), *([] if r.name in skipped else [r.status]), *filter(None, [reason])]), 0
@@ -119,6 +122,11 @@ def _block(r: Row, next_: str, skipped: Set[str], verbose: bool) -> list[str]:
         lines += [_cut(f"    {row}") for row in r.interdiff[:_SHOWN]]
         if len(r.interdiff) > _SHOWN:
             lines.append(f"    … {plural(len(r.interdiff) - _SHOWN, 'more line')}")
+    if conflicts:  # else they lie in the worktree, or will
+        for c in r.clashes[:_CLASHES]:
+            lines += [*wrapped(f"{c.file}, line {c.line}:", 4), *(_cut(f"      {x}") for x in marked(c, _SIDE))]
+        if len(r.clashes) > _CLASHES:
+            lines.append(f"    … {plural(len(r.clashes) - _CLASHES, 'more conflict')}")
     return [*lines, *([f"    next: {printable(next_)}"] if next_ else [])]  # never broken: it is there to be pasted
 
 
@@ -128,6 +136,15 @@ def telling(status: str, reason: str, said: str, how: str) -> bool:
     return (
         status not in ("renumbered", "upstreamed") and not plain and said.replace(": conflict: ", ": ", 1) not in reason
     )
+
+
+def marked(clash: Clash, most: int) -> list[str]:
+    """A conflict as it stands in the merge, ``most`` lines of each side."""
+    rows: list[str] = []
+    for mark, side in (("<<<<<<< upstream", clash.upstream), ("||||||| before", clash.before), ("=======", clash.ours)):
+        more = [f"… {plural(len(side) - most, 'more line')}"] if len(side) > most + 1 else side[most:]
+        rows += [mark, *side[:most], *more]
+    return [*rows, ">>>>>>> the patch"]
 
 
 def _cut(line: str) -> str:

@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from opencoti_patches.carry.model import HunkHow
+from opencoti_patches.carry.model import Clash, HunkHow
 from opencoti_patches.core.model import Report
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.carried import telling
+from opencoti_patches.report.carried import marked, telling
 
 _ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped", "disabled")
 _SIGNS = re.compile(r"([\\`*_\[\]|~$])")  # that mean something within a line
 _CALLS = re.compile(r"([@#])(?=\w)|(?<=:)(?=//)")  # people and issues that would hear of it, addresses
 _BEHIND = {"reason": "not carried; its file stays as made for an older base"}
+_CLASHES, _SIDE = 10, 12  # conflicts of a patch, lines of each side
 _LONGEST = 400  # lines of an interdiff
 
 Row = Mapping[str, Any]
@@ -149,6 +150,11 @@ def _conflict(row: Row, data: Mapping[str, Any]) -> Iterator[str]:
     hows = [h for h in _hows(row) if ": conflict: " in h] or _hows(row)
     if hows:
         yield from [*hows, ""]
+    for c in row.get("conflicts", [])[:_CLASHES]:
+        yield from [f"<details><summary>{code(c['file'])}, line {c['line']}</summary>", ""]
+        yield from [*fenced(marked(Clash(**c), _SIDE)), "", "</details>", ""]
+    if (more := len(row.get("conflicts", [])) - _CLASHES) > 0:
+        yield from [f"… {plural(more, 'more conflict')}", ""]
     if data.get("waits_for") == row["name"]:
         yield f"To be resolved in {code(data['worktree'])}: {', '.join(map(code, data['files']))}. Then:"
         yield ""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from .conftest import HEADER, Diff, Ran, Sandbox
+from .documents import checked
 from .test_bump import CODE, CONFLICT, Carry, carry, edit, git, stuck
 
 __all__ = ["carry", "stuck"]
@@ -82,6 +83,40 @@ def carry_nothing(run: Sandbox) -> Sandbox:
         HEADER + "diff --git a/n.c b/n.c\nnew file mode 100644\n--- /dev/null\n+++ b/n.c\n@@ -0,0 +1 @@\n+x\n",
     )
     return run
+
+
+def test_a_conflict_is_shown_where_nothing_lays_it_out(stuck: Sandbox) -> None:
+    """Clipped for people; whole, and of every patch in conflict, for machines."""
+    long = [f"    step({n}, y); // ~~~~~~~\n" for n in range(9)]
+    git(stuck.root / "upstream", "checkout", "-q", "old")
+    (stuck.root / "upstream/b.c").write_text("one\ntwo\n")
+    git(stuck.root / "upstream", "add", "b.c")
+    git(stuck.root / "upstream", "commit", "-qm", "before")
+    before = git(stuck.root / "upstream", "rev-parse", "HEAD").strip()
+    (stuck.root / "upstream/b.c").write_text("one\n2\n")
+    (stuck.root / "upstream/a.c").write_text(CONFLICT)
+    git(stuck.root / "upstream", "commit", "-qam", "after")
+    after = git(stuck.root / "upstream", "rev-parse", "HEAD").strip()
+    config = (stuck.root / "opencoti.toml").read_text()
+    stuck.write("opencoti.toml", config.replace('rev = "old"', f'rev = "{before}"'))
+    hunk = "Say\n\nWhy\n\ndiff --git a/b.c b/b.c\n--- a/b.c\n+++ b/b.c\n@@ -1,2 +1,10 @@\n one\n-two\n"
+    stuck.write("patches/0004-long.patch", hunk + "".join(f"+{x}" for x in long))
+    with (stuck.root / "patches/series").open("a") as series:
+        series.write("0004-long.patch\n")
+    document = stuck("bump", after, "--dry-run", "--json")
+    first, second, *_, last = checked(document.raw, document.code)["patches"]
+    assert (first["status"], second["status"], last["status"]) == ("conflict", "blocked", "conflict")
+    ours = ["    int y = x * 3;"]
+    assert first["conflicts"] == [
+        {"file": "a.c", "line": 10, "upstream": ["    int y = x * 5;"], "before": ["    int y = x * 2;"], "ours": ours}
+    ]
+    assert last["conflicts"][0]["ours"] == [x.rstrip("\n") for x in long]
+    shown = stuck("bump", after, "--dry-run").out
+    block = "    b.c, line 2:\n      <<<<<<< upstream\n      2\n      ||||||| before\n      two\n      =======\n"
+    assert block + "".join(f"      {x}" for x in long[:4]) + "      … 5 more lines\n      >>>>>>> the patch\n" in shown
+    opened = stuck("bump", after).out
+    assert "<<<<<<<" not in opened  # it lies in the worktree
+    assert "<<<<<<<" in stuck("bump", "--skip", "1", "-v").out
 
 
 def test_each_thing_is_said_once(carry: Carry, diff: Diff) -> None:
@@ -212,6 +247,20 @@ b.c
 ### In conflict
 
 <code>0001-three.patch</code>
+
+<details><summary><code>a.c</code>, line 10</summary>
+
+```
+<<<<<<< upstream
+    int y = x * 5;
+||||||| before
+    int y = x * 2;
+=======
+    int y = x * 3;
+>>>>>>> the patch
+```
+
+</details>
 
 ```sh
 opencoti-patches bump new
