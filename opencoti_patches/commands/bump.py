@@ -92,8 +92,9 @@ def command(
 
     store = project.store
     if status:
-        session = sessions.must(store, "report")
-        run.answer(bumped.status(session, sessions.document(store, session)), ctx)
+        open_ = sessions.load(store)
+        said = sessions.document(store, open_, project.config, project.series) if open_ else None
+        run.answer(bumped.status(open_, said, run.directory), ctx)
     if dry_run and not value:
         raise click.UsageError("--dry-run goes with REV-OR-VERSION")
     with store.writing("bump --forget" if forget is not None else "bump", project.config.patches):
@@ -261,8 +262,8 @@ def _carry(
         remember.keep(store, [r for r in remember.own(store) if r not in learned])
     return bumped.report(
         done.rows,
-        bumped.Base(project.base, source),
-        bumped.Base(target.base, target.new),
+        bumped.Base(project.base, source, config.root),
+        bumped.Base(target.base, target.new, config.root),
         settled.tip,
         again=bumped.command_line(session.value, session.source + 1 if len(config.sources) > 1 else None),
         written=[within(config, p) for p, data in settled.changes.items() if data is not None],
@@ -275,5 +276,6 @@ def _carry(
         waits=waits,
         notes=[*notes, *target.notes],
         session=is_open or waits is not None,
+        start=run.directory,
         verbose=run.verbose,
     )

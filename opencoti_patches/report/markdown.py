@@ -62,13 +62,13 @@ def fenced(lines: Sequence[str], kind: str = "") -> list[str]:
 
 def _document(data: Mapping[str, Any]) -> Iterator[str]:
     old, new = data["from"], data["base"]
-    yield f"## {text(old['label'])} → {text(new['label'])}"
+    yield f"## {text(old['source'])} {text(old['rev'])} → {text(new['rev'])}"
     yield ""
     yield "| | before | after |"
     yield "|---|---|---|"
-    yield f"| base | {text(old['label'])} | {text(new['label'])} |"
+    yield f"| base | {text(old['rev'])} | {text(new['rev'])} |"
     if old["upstream"] or new["upstream"]:
-        yield f"| upstream | {_maybe(old['upstream'])} | {_maybe(new['upstream'])} |"
+        yield f"| upstream | {_short(old)} | {_short(new)} |"
     yield f"| tree | {code(old['tree'][:12])} | {code(new['tree'][:12])} |"
     yield ""
     rows = [(row, "skipped" if row["name"] in data["skipped"] else row["status"]) for row in data["patches"]]
@@ -101,8 +101,10 @@ def _document(data: Mapping[str, Any]) -> Iterator[str]:
             yield from _conflict(row, data)
 
 
-def _maybe(word: str) -> str:
-    return text(word) if word else "not known"
+def _short(base: Mapping[str, str]) -> str:
+    """What of upstream a base is, ids as short as people write them."""
+    known = re.sub(r"\b([0-9a-f]{12})[0-9a-f]{28}\b", r"\1", base["upstream"])
+    return text(known or (base["rev"] if base["kind"] == "git" else "not known"))
 
 
 def _counted(statuses: Sequence[str]) -> str:

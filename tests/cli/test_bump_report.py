@@ -26,7 +26,7 @@ def plain(run: Sandbox, text: str) -> str:
     """A report without what differs from run to run: the folder, the upstream's commits."""
     text = text.replace(str(run.root), "ROOT").replace(str(run.root).replace("_", "\\_"), "ROOT")
     for tag in ("old", "new"):
-        text = text.replace(git(run.root / "upstream", "rev-parse", tag).strip(), tag.upper())
+        text = text.replace(git(run.root / "upstream", "rev-parse", tag)[:12], tag.upper())
     return text
 
 
@@ -188,12 +188,12 @@ def test_a_base_that_is_there_already_is_one_line(carry: Carry, diff: Diff) -> N
     assert run.files() == before
 
 
-HEAD = """## ROOT/upstream old → ROOT/upstream NEW
+HEAD = """## upstream old → new
 
 | | before | after |
 |---|---|---|
-| base | ROOT/upstream old | ROOT/upstream NEW |
-| upstream | not known | NEW (new) |
+| base | old | new |
+| upstream | old | NEW (new) |
 | tree | <code>TREE-1</code> | <code>TREE-2</code> |
 """
 
