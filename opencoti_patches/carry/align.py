@@ -25,6 +25,11 @@ def squeezed(line: bytes) -> bytes:
     return b" ".join(line.split())
 
 
+def bare(line: bytes) -> bytes:
+    """A line without any white space."""
+    return b"".join(line.split())
+
+
 class Region(NamedTuple):
     """Lines ``old_lo:old_hi`` that upstream replaced by ``new_lo:new_hi``, all from 0."""
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from opencoti_patches.carry.align import Alignment, tokens
+from opencoti_patches.carry.align import Alignment, Region, bare, tokens
 from opencoti_patches.core.model import printable
 
 _WORD = re.compile(rb"[A-Za-z_]\w{2,}")
@@ -25,8 +25,9 @@ class Follower:
     def __init__(self, alignment: Alignment) -> None:
         self.a = alignment
 
-    def lines(self, added: Sequence[bytes], near: int) -> tuple[list[bytes], list[str]]:
-        """Added lines as upstream would have them at old line ``near``, and in words what was followed."""
+    def lines(self, added: Sequence[bytes], near: int | None) -> tuple[list[bytes], list[str]]:
+        """Added lines as upstream would have them at old line ``near``, and in words what was followed; None where
+        their indentation is right already."""
         lines, words = list(added), []
         if renamed := self._names(b"".join(lines)):
             lines = [self._renamed(line) for line in lines]
@@ -36,11 +37,11 @@ class Follower:
             if now != lines:
                 lines = now
                 words.append(f"follows the change of '{_shown(old)}' to '{_shown(new)}'")
-        shift = self.indent(near)
+        shift = None if near is None else self.indent(near)
         if shift is not None and any(line.strip() for line in lines):
             lines = [shifted(line, *shift) for line in lines]
             words.append("follows the new indentation")
-        if any(_trailing(line) for line in lines):
+        if self._tidy and any(_trailing(line) for line in lines):
             lines = [line.rstrip() + b"\n" if _trailing(line) else line for line in lines]
             words.append("trailing white space taken off its added lines")
         return lines, words
@@ -67,6 +68,17 @@ class Follower:
             if one is None:
                 return None
             found.append(b"".join(one))
+        return found
+
+    def respaced(self, old: Sequence[bytes], new: Sequence[bytes], added: Sequence[bytes]) -> list[bytes] | None:
+        """``added`` with the white space that upstream gave the lines that they replace, where ``old`` and ``new`` differ
+        in that alone; None if it is not known which line replaces which."""
+        if len(old) == len(added):
+            return self.merged(old, new, added)
+        found = list(added)
+        for i, j in Alignment(old, added, [Region(0, len(old), 0, len(added))]).edited.items():
+            one = self.merged(old[i : i + 1], new[i : i + 1], added[j : j + 1])
+            found[j] = one[0] if one else found[j]
         return found
 
     @cached_property
@@ -110,9 +122,10 @@ class Follower:
                     b, d = b + 1, d + 1
                 if min(a, c) > 1 and olds[a - 1] == b"(":  # an argument is known by what it is given to
                     a, c = a - 1, c - 1
-                if min(a, c) > 0:  # what begins a line has nothing before it to be known by
+                if min(a, c) > 0 and olds[a - 1] == news[c - 1] and olds[b : b + 1] == news[d : d + 1]:
+                    # what begins a line has nothing before it to be known by
                     old, new = b"".join(olds[a - 1 : b + 1]), b"".join(news[c - 1 : d + 1])
-                    if old.split() != new.split():
+                    if bare(old) != bare(new):
                         votes[old][new] += 1
         return {
             old: to.most_common(1)[0][0]
@@ -124,6 +137,11 @@ class Follower:
     def _left(self) -> set[bytes]:
         """The words of the new file: what is one of them was not renamed."""
         return set(_WORD.findall(self._text))
+
+    @cached_property
+    def _tidy(self) -> bool:
+        """Whether no line of the new file ends in white space."""
+        return not any(map(_trailing, self.a.new))
 
     @cached_property
     def _text(self) -> bytes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from opencoti_patches.core.model import FilePatch, printable
@@ -41,8 +42,10 @@ def words(found: Guarded) -> list[str]:
     return [*lost, f"the guards find {removed} before: {', '.join(shown)}"]
 
 
-def compare(old: Parsed, new: Parsed) -> Guarded:
-    """Hold a new patch against the old one."""
+def compare(old: Parsed, new: Parsed, renamed: Mapping[str, str] = MappingProxyType({})) -> Guarded:
+    """Hold a new patch against the old one. ``renamed`` is what upstream calls files of the old one by now."""
+    files = (f._replace(old=renamed.get(f.old or "", f.old), new=renamed.get(f.new or "", f.new)) for f in old.files)
+    old = old._replace(files=tuple(files))
     added_before, added_now = _changed(old.files, b"+"), _changed(new.files, b"+")
     removed_before, removed_now = _changed(old.files, b"-"), _changed(new.files, b"-")
     return Guarded(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from opencoti_patches.carry.align import Alignment, regions_of
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.follow import Follower
-from opencoti_patches.carry.over import gone_names
+from opencoti_patches.carry.over import gone_names, still_used
 from opencoti_patches.core.model import PatchName, printable
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import lines_of
@@ -27,6 +27,8 @@ def notes(taken: Iterable[PatchName], parsed: Mapping[PatchName, Parsed], sides:
             for old, new in sides.follower(path).outdated(added):
                 known.add(old)
                 found.append(f"{printable(name)} has '{old}' in {printable(path)}, which upstream made '{new}' there")
+            if back := still_used(f, *sides.texts(path)):
+                found.append(f"{printable(name)}, {printable(path)}: {back}")
         texts = [sides.texts(f.path) for f in one.files if f.operation == "modify"]
         if changed and (gone := gone_names(one, texts, known)):
             found.append(f"{printable(name)}: {gone}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.carry import threeway
@@ -19,6 +19,7 @@ from opencoti_patches.series.parse import Parsed
 
 _INDEX = re.compile(rb"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _LETTERS = {bytes([c]) for c in range(256) if bytes([c]).isalnum() or c == ord("_")}
+_TELLING = 8  # bytes of a line that says where it is from, at least
 _NAME = re.compile(rb"\b(?=\w*_\w|\w*[a-z][A-Z])[A-Za-z_]\w{3,}\b")  # as a project names things
 
 
@@ -52,6 +53,7 @@ class Over(NamedTuple):
     doubts: tuple[str, ...]
     done: tuple[str, ...]
     left: int  # files with something left to do
+    renamed: Mapping[str, str]  # what upstream calls files that the patch touches by now
 
 
 def carry(entry: Entry, parsed: Parsed, sides: Sides) -> Over:
@@ -73,6 +75,7 @@ class _Carry:
         self.stuck: list[str] = []
         self.live = 0  # changes that upstream does not have
         self.texts: list[tuple[bytes, bytes]] = []  # the touched files, before and now
+        self.renamed: dict[str, str] = {}  # what upstream calls files by now
         self.away: dict[str, tuple[FilePatch, list[Brought]]] = {}  # changes that go to another file, by its path
 
     def run(self) -> Over:
@@ -93,11 +96,12 @@ class _Carry:
         if gone := gone_names(self.parsed, self.texts):
             self.doubts.append(gone)
         return Over(
-            raw=b"".join(parts) + self.parsed.trailer,
+            raw=_named_anew(b"".join(parts), self.renamed) + self.parsed.trailer,
             hows=tuple(self.hows),
             doubts=tuple(dict.fromkeys(self.doubts)),
             done=tuple(self.done),
             left=left if self.live or not self.done else 0,
+            renamed=self.renamed,
         )
 
     def _file(self, f: FilePatch) -> bytes:
@@ -149,13 +153,22 @@ class _Carry:
             else:
                 self.stuck.append(f"{path}: upstream has no such file any more")
             return b""
-        if f.operation != "modify" or not f.git_style:
+        if f.operation != "modify":
             self.stuck.append(f"{path}: upstream renamed it to {printable(new_path)}")
             return b""
-        self.doubts.append(f"{path} is {printable(new_path)} now")
-        moved = f._replace(old=new_path, new=new_path)
-        text = self._changed(moved, old, now, printable(new_path))
+        if not self._only_there(f, new_path):
+            self.doubts.append(f"{path} is {printable(new_path)} now")
+        self.renamed[f.path] = new_path
+        self.hows.append(HunkHow(file=printable(new_path), hunk=0, how=f"renamed by upstream, was {path}"))
+        text = self._changed(f._replace(old=new_path, new=new_path), old, now, printable(new_path))
         return _under_another_name(text, f.old or "", new_path)
+
+    def _only_there(self, f: FilePatch, path: str) -> bool:
+        """Whether the longest line that the hunks stand on and that is there came to this file alone: it is the renamed
+        one, then, and not one of several that have a part of it or a copy."""
+        here = set(lines_of(self.sides.now(path) or b""))
+        told = max((x for h in f.hunks for x in h.old if x in here), key=len, default=b"")
+        return len(told.strip()) >= _TELLING and list(self.sides.holding(told)) == [path]
 
     def _changed(self, f: FilePatch, old: Lines, now: bytes, path: str) -> bytes:
         before = b"".join(old)
@@ -167,6 +180,8 @@ class _Carry:
         alignment = Alignment(old, new, regions_of(self.sides.diff(before, now)) if before != now else [])
         self.live += f.operation in ("rename", "copy", "delete") or bool(f.new_mode and f.old_mode != f.new_mode)
         self.texts.append((before, now))
+        if back := still_used(f, before, now):
+            self.doubts.append(f"{path}: {back}")
         result = threeway.bring(f, alignment, Follower(alignment), self._elsewhere)
         self._goes_away(f, result.away, path)
         for stuck in result.stuck:
@@ -196,6 +211,10 @@ class _Carry:
             if other not in self.away:
                 self.away[other] = f, []
                 self.texts.append((b"", self.sides.now(other) or b""))
+            if any((b.lo, b.hi, b.added) == (x.lo, x.hi, x.added) for x in self.away[other][1]):
+                continue  # of two files, each with a copy of the function, that are one now
+            if any((b.lo < x.hi and x.lo < b.hi) or b.lo == x.lo for x in self.away[other][1]):
+                self.stuck.append(f"{path}, hunk {b.hunk}: two of its changes meet in one place, in {printable(other)}")
             self.away[other][1].append(b)
             self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how))
             self.doubts.append(f"{path}, hunk {b.hunk}: {b.how}")
@@ -244,15 +263,33 @@ def gone_names(parsed: Parsed, texts: Sequence[tuple[bytes, bytes]], but: Collec
     return f"its lines use {names}, which upstream took out of these files"
 
 
+def still_used(f: FilePatch, before: bytes, now: bytes) -> str:
+    """Names that a patch takes out of a file altogether, and that upstream has put into more of its lines meanwhile, in
+    words."""
+    removed = b"".join(x for h in f.hunks for x in h.removed)
+    names = set(_NAME.findall(removed)) - set(_NAME.findall(b"".join(x for h in f.hunks for x in h.added)))
+    out = sorted(w.decode() for w in names if _count(before, w) == _count(removed, w) < _count(now, w))
+    return f"upstream's new lines use {', '.join(out[:3])}, which the patch takes out of the file" if out else ""
+
+
 def _holds(text: bytes, word: bytes) -> bool:
     """Whether a text holds a word."""
+    return next(_words(text, word), None) is not None
+
+
+def _count(text: bytes, word: bytes) -> int:
+    """How often a text holds a word."""
+    return sum(1 for _ in _words(text, word))
+
+
+def _words(text: bytes, word: bytes) -> Iterator[int]:
+    """Where in a text a word stands."""
     at = text.find(word)  # far cheaper than a pattern that begins with an assertion
     while at >= 0:
         end = at + len(word)
         if text[max(at - 1, 0) : at] not in _LETTERS and text[end : end + 1] not in _LETTERS:
-            return True
+            yield at
         at = text.find(word, at + 1)
-    return False
 
 
 def _other_function(a: Alignment, b: Brought) -> str:
@@ -274,6 +311,15 @@ def indexed(head: bytes, before: bytes, after: bytes, *, gone: bool = False) -> 
         return b"index %s..%s" % (old[:size], new[:size])
 
     return _INDEX.sub(one, head, count=1)
+
+
+def _named_anew(raw: bytes, renamed: Mapping[str, str]) -> bytes:
+    """A patch with new names in the lines by which other tools than git announce a file."""
+    for old, new in renamed.items():
+        a, b = (x.encode("utf-8", "surrogateescape") for x in (old, new))
+        if found := re.search(rb"(?m)^Index: (?:[^\n]*/)?()%s(?=\r?\n=)" % re.escape(a), raw):
+            raw = raw[: found.end(1)] + b + raw[found.end() :]
+    return raw
 
 
 def _under_another_name(text: bytes, old: str, new: str) -> bytes:

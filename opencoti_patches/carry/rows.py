@@ -56,7 +56,9 @@ def carried(
     doubts = [*([left_out] if left_out else []), *found.doubts, *found.done]
     doubtful = bool(doubts)
     raw = noted(doubtful)
-    guarded = guards.compare(parsed, parse(raw, entry.strip, entry.reverse))  # read once, for git's part as well
+    guarded = guards.compare(
+        parsed, parse(raw, entry.strip, entry.reverse), found.renamed
+    )  # read once, for git's part as well
     doubts += guards.words(guarded._replace(lost=()))
     adapted = bool(doubts) or not guarded.same_added or not (guarded.same_removed or guarded.normalised)
     return Row(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from opencoti_patches.carry.align import Alignment, Region, squeezed
+from opencoti_patches.carry.align import Alignment, Region, bare, squeezed
 from opencoti_patches.carry.follow import Follower, counted
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.plan.places import function_at, functions_with, has_functions
@@ -181,6 +181,11 @@ def _in_order(lines: Sequence[bytes]) -> bool:
     return all(a < b for a, b in pairwise(keys))
 
 
+def _first_word(line: bytes) -> bytes:
+    """The indentation and first word of a line; empty for a blank one."""
+    return line[: len(line) - len(line.lstrip())] + line.split()[0] if line.strip() else b""
+
+
 class _Place:
     def __init__(self, change: Change, alignment: Alignment, follower: Follower) -> None:
         self.c = change
@@ -209,7 +214,9 @@ class _Place:
         return not any(x.strip() for x in (removed or self.c.added))
 
     def _brought(self, lo: int, hi: int, how: str, sure: bool, added: Sequence[bytes] | None = None) -> Brought:
-        lines, follows = self.follow.lines(self.c.added if added is None else added, self.c.lo)
+        """``added`` in place of the change's own lines, with upstream's edits and indentation in them."""
+        own = added is None
+        lines, follows = self.follow.lines(self.c.added if added is None else added, self.c.lo if own else None)
         return Brought(
             hunk=self.c.hunk,
             lo=lo,
@@ -225,6 +232,8 @@ class _Place:
         where = [a.exact[i] for i in range(c.lo, c.hi)]
         if None not in where:
             lo, hi = where[0] or 0, (where[-1] or 0) + 1
+            if hi - lo == c.hi - c.lo and not c.added and self._wrapped(lo, hi):
+                return self._brought(lo, hi, "its lines are unchanged; upstream put others before and behind", False)
             if hi - lo == c.hi - c.lo:
                 return self._brought(lo, hi, "three-way: its lines are unchanged", True)
             return Stuck(change=c, why="upstream put lines between those it removes")
@@ -238,7 +247,19 @@ class _Place:
             lo, hi = known[0], known[-1] + 1
             if hi - lo == c.hi - c.lo:
                 return self._edited(lo, hi, known)
+        left = [n for n in where if n is not None]
+        gone = [a.old[c.lo + i] for i, n in enumerate(now) if n is None]
+        if left == known and left and known[-1] + 1 - known[0] == len(left) and not any(map(bare, gone)):
+            how = "its lines are unchanged but for blank ones, which upstream removed, too"
+            return self._brought(known[0], known[-1] + 1, how, False)
         return Stuck(change=c, why="upstream changed the lines it removes")
+
+    def _wrapped(self, lo: int, hi: int) -> bool:
+        """Whether upstream put lines right before and right behind these of the new file."""
+        c, a = self.c, self.a
+        before = a.now(c.lo - 1) if c.lo else -1
+        after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
+        return before != lo - 1 and after != hi
 
     def _counted(self) -> Brought | None:
         """Both sides count the same number up or down on one line: the steps add up."""
@@ -254,12 +275,15 @@ class _Place:
     def _edited(self, lo: int, hi: int, now: Sequence[int]) -> Brought | Stuck:
         """Upstream edited the removed lines: what takes their place gets the same edits."""
         c, a = self.c, self.a
-        only_space = all(squeezed(a.old[i]) == squeezed(a.new[j]) for i, j in zip(range(c.lo, c.hi), now, strict=True))
-        if only_space:
-            return self._brought(lo, hi, "removed lines changed in white space only", not c.added)
+        old, new = [a.old[i] for i in range(c.lo, c.hi)], [a.new[j] for j in now]
+        if all(bare(o) == bare(n) for o, n in zip(old, new, strict=True)):
+            whole = len(old) != len(c.added) and self.follow.indent(c.lo)  # then all lines follow what is around
+            respaced = None if whole else self.follow.respaced(old, new, c.added)
+            follows = respaced is not None and tuple(respaced) != c.added
+            how = f"removed lines changed in white space only{'; follows that' * follows}"
+            return self._brought(lo, hi, how, not c.added, respaced if follows else None)
         if not c.added:
             return self._brought(lo, hi, "removes what upstream made of the lines it removed", False)
-        old, new = [a.old[i] for i in range(c.lo, c.hi)], [a.new[j] for j in now]
         merged = self.follow.merged(old, new, c.added)
         if merged is None:
             return Stuck(change=c, why="upstream edited the very words that it changes")
@@ -290,11 +314,21 @@ class _Place:
             return self._brought(at, at, f"upstream edits beside it; stays with the unchanged line {which}", True)
         ours, theirs = self.c.added, self.a.new[lo:hi]
         around = [self.a.old[i] if 0 <= i < len(self.a.old) else b"" for i in range(self.c.lo - 2, self.c.lo + 2)]
-        first, last = (_in_order([*around[:2], *two, *around[2:]]) for two in ((*ours, *theirs), (*theirs, *ours)))
-        if first != last:
-            at = lo if first else hi
-            return self._brought(at, at, "upstream inserts at the same place; the order of the list decides", True)
+        orders = (([*around[:2], *theirs[:i], *ours, *theirs[i:], *around[2:]], i) for i in range(len(theirs) + 1))
+        fits = [lo + i for lines, i in orders if _in_order(lines)]
+        if len(fits) == 1:
+            how = "upstream inserts at the same place; the order of the list decides"
+            return self._brought(fits[0], fits[0], how, True)
+        if self._ends_what_is_before(theirs[0]):
+            return self._brought(lo, lo, "upstream inserts an item at the same place; put before that", False)
         return self._brought(hi, hi, "upstream inserts at the same place; put behind its lines", False)
+
+    def _ends_what_is_before(self, theirs: bytes) -> bool:
+        """Whether upstream's first line begins as the line after both does, and none of ours does: what it inserts is an
+        item like the next, and ours belongs to the one before."""
+        after = self.a.old[self.c.lo : self.c.lo + 1]
+        begins = [_first_word(x) for x in (*after, theirs, *self.c.added)]
+        return len(begins) > 1 and bool(begins[0]) and begins[0] == begins[1] and begins[0] not in begins[2:]
 
     def _beside(self, before: int | None, after: int | None) -> Brought | Stuck:
         """Only one neighbour is left."""

@@ -9,6 +9,12 @@ from opencoti_patches.core.model import FilePatch, Hunk, Problem, printable
 from opencoti_patches.plan.replay import Lines, position
 
 _FUNCTION = re.compile(rb"[A-Za-z_$]")  # git's default: a line that begins a definition
+_LABEL = re.compile(
+    rb"\w+\s*:(?!:)\s*(?:/[/*].*)?$|(?:if|else|for|while|do|switch|case|default|return|goto|break)\b.*[^:]$"
+)
+_OPENS = re.compile(
+    rb"(?:async\s+def|def|class|struct|union|enum|namespace|extern|impl|interface|trait|object|module|package)\b|.*[({]"
+)
 _NAME = re.compile(rb"([~A-Za-z_$][\w$:~]*)\s*\(")
 _CODE = (
     *(".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".m", ".mm", ".cu", ".cuh", ".cl"),
@@ -36,11 +42,18 @@ def _begin_of(lines: Sequence[bytes], at: int) -> int | None:
     if at < len(lines) and _FUNCTION.match(lines[at]):
         return None
     for i in range(min(at, len(lines)) - 1, -1, -1):
-        if lines[i].startswith(b"}"):
+        line = lines[i].rstrip()
+        if line.startswith(b"}"):
             return None
-        if _FUNCTION.match(lines[i]):
-            return i
+        if _FUNCTION.match(line) and not _LABEL.match(line):
+            over = line.endswith(b":") and not _indented(lines, at)  # no brace closes it
+            return i if _OPENS.match(line) and not line.endswith(b";") and not over else None
     return None
+
+
+def _indented(lines: Sequence[bytes], at: int) -> bool:
+    """Whether the next line from ``at`` on that is not blank is indented."""
+    return next((x for x in lines[at:] if x.strip()), b"x")[:1].isspace()
 
 
 def function_at(lines: Sequence[bytes], at: int) -> tuple[int, int] | None:

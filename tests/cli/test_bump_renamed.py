@@ -1,0 +1,61 @@
+"""``bump`` where upstream renamed files: the patch goes along, for certain where only one file can be meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Diff
+from .test_bump import Carry, carry
+
+__all__ = ["carry"]
+
+OLD = "".join(f"int a_line_of_its_own_{n};\n" for n in range(1, 31))
+OURS = OLD.replace("int a_line_of_its_own_20;\n", "int ours;\n")
+NEW = "int on_top;\n" + OLD.replace("_25", "_by_upstream")
+
+
+@pytest.mark.parametrize("style", ["git", "plain", "index"])
+def test_a_patch_goes_along_with_a_renamed_file(carry: Carry, diff: Diff, style: str) -> None:
+    patch = diff("old/f.c", OLD, OURS)
+    if style != "git":
+        top = "Index: p/old/f.c\n" + "=" * 67 + "\n" if style == "index" else ""
+        patch = patch.replace("diff --git a/old/f.c b/old/f.c\n", top)
+        patch = patch.replace("--- a/old", "--- p.orig/old").replace("+++ b/old", "+++ p/old")
+    run = carry({"old/f.c": OLD}, {"src/new.c": NEW}, {"0001-f.patch": patch})
+    (row,) = run("bump", "new", "--json").json["patches"]
+    assert row["status"] == "regenerated", row
+    assert {"file": "src/new.c", "hunk": 0, "how": "renamed by upstream, was old/f.c"} in row["hunks"]
+    text = (run.root / "patches/0001-f.patch").read_text()
+    assert "/src/new.c\n" in text and text.count("old/f.c") == 1  # in the note that says so
+    assert run("check", "--no-offset").code == 0
+
+
+def test_a_renamed_file_of_which_upstream_has_a_copy_is_a_doubt(carry: Carry, diff: Diff) -> None:
+    run = carry({"f.c": OLD}, {"g.c": NEW, "h.c": NEW + "int more;\n"}, {"0001-f.patch": diff("f.c", OLD, OURS)})
+    ran = run("bump", "new", "--json")
+    (row,) = ran.json["patches"]
+    assert (ran.code, row["status"]) == (1, "adapted") and "f.c is g.c now" in row["reason"]
+
+
+def test_the_same_change_to_two_copies_that_are_one_now_is_made_once(carry: Carry, diff: Diff) -> None:
+    body = "int only_here(void) {\n    first();\n    second();\n    third();\n    fourth();\n}\n"
+    old = {f"v{n}/f.c": f"// {n}\n{body}" for n in (1, 2)}
+    patch = "".join(diff(p, t, t.replace("second()", "ours()")) for p, t in old.items())
+    other = "".join(f"int other_{n}(void) {{\n    return {n};\n}}\n" for n in range(20))
+    run = carry(old, {"v3/f.c": other + body}, {"0001-f.patch": patch})
+    (row,) = run("bump", "new", "--accept-adapted", "--json").json["patches"]
+    assert row["status"] == "adapted", row
+    text = (run.root / "patches/0001-f.patch").read_text()
+    assert text.count("+    ours();\n") == 1 and "v3/f.c" in text
+
+
+def test_a_name_that_git_lets_a_patch_take_out_and_upstream_uses_anew_is_noted(carry: Carry, diff: Diff) -> None:
+    old = "int old_limit = 3;\n" + OLD + "int use = old_limit;\n"
+    ours = old.replace("int old_limit = 3;\n", "").replace("old_limit", "7")
+    new = old.replace("int a_line_of_its_own_12;\n", "int more = old_limit;\n")
+    run = carry({"f.c": old}, {"f.c": new}, {"0001-f.patch": diff("f.c", old, ours)})
+    done = run("bump", "new", "--json").json
+    assert [row["status"] for row in done["patches"]] == ["kept"]
+    assert done["notes"] == [
+        "0001-f.patch, f.c: upstream's new lines use old_limit, which the patch takes out of the file"
+    ]

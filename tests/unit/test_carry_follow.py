@@ -1,0 +1,146 @@
+"""What a carried change takes over from upstream: white space, the order of a list, and what is a doubt about it."""
+
+from __future__ import annotations
+
+import pytest
+from test_carry_rules import added, carried, contents
+
+from opencoti_patches.carry.contents import Contents
+from opencoti_patches.plan.places import enclosing
+from opencoti_patches.plan.replay import lines_of
+
+__all__ = ["contents"]
+
+CALL = "int f(void) {\n    before();\n    put(out,\n       FIRST, SECOND, THIRD,\n        last);\n    behind();\n}\n"
+ALIGNED = CALL.replace("       FIRST", "        FIRST")
+
+
+def plus(text: str) -> list[str]:
+    return [f"+{line}" for line in text.splitlines()]
+
+
+def new_lines(rows: list[str]) -> list[str]:
+    return [row for row in rows if row.startswith("+")]
+
+
+def test_a_line_follows_the_indentation_of_the_one_that_it_replaces(contents: Contents) -> None:
+    """The lines around it stay where they are."""
+    found = carried(contents, CALL, CALL.replace("SECOND", "OURS"), ALIGNED)
+    assert new_lines(added(found)) == ["+        FIRST, OURS, THIRD,"]
+    assert found.doubts == ("f.c, hunk 1: removed lines changed in white space only; follows that",)
+
+
+def test_of_several_lines_the_one_like_the_old_follows(contents: Contents) -> None:
+    ours = CALL.replace("       FIRST, SECOND, THIRD,\n", "       FIRST, SECOND,\n        ours(),\n")
+    found = carried(contents, CALL, ours, ALIGNED)
+    assert new_lines(added(found)) == ["+        FIRST, SECOND,", "+        ours(),"]
+
+
+def test_white_space_inside_a_line_is_followed_too(contents: Contents) -> None:
+    old = "log {\n    file:    /var/a.log\n    level: 1\n}\n"
+    found = carried(contents, old, old.replace("a.log", "ours.log"), old.replace("file:    ", "file: "))
+    assert new_lines(added(found)) == ["+    file: /var/ours.log"]
+    tight = carried(
+        contents, "x;\ny = f( a );\nz;\n", "x;\ny = f( a );\nz;\n".replace("y =", "ours ="), "x;\ny = f(a);\nz;\n"
+    )
+    assert new_lines(added(tight)) == ["+ours = f(a);"]
+
+
+def test_an_edited_line_of_a_block_that_went_deeper_goes_as_deep_and_no_deeper(contents: Contents) -> None:
+    old = "int f(void) {\n    before();\n    call(one, two);\n    behind();\n}\n"
+    new = (
+        "int f(void) {\n    if (x) {\n        before();\n        call(one, two, three);\n        behind();\n    }\n}\n"
+    )
+    found = carried(contents, old, old.replace("one", "ours"), new)
+    assert new_lines(added(found)) == ["+        call(ours, two, three);"]
+
+
+def test_white_space_at_the_end_goes_only_where_the_file_has_none(contents: Contents) -> None:
+    old = "".join(f"line {n}\n" for n in range(9))
+    ours = old.replace("line 4\n", "line 4\nours \n")
+    tidy = carried(contents, old, ours, old.replace("line 6", "other"))
+    assert new_lines(added(tidy)) == ["+ours"] and len(tidy.doubts) == 1
+    loose = carried(contents, old + "left \n", ours + "left \n", (old + "left \n").replace("line 6", "other"))
+    assert new_lines(added(loose)) == ["+ours "] and loose.doubts == ()
+
+
+@pytest.mark.parametrize(("theirs", "at"), [(1, 0), (4, 1), (6, 2)])
+def test_a_line_goes_between_those_of_upstream_where_the_order_wants_it(
+    contents: Contents, theirs: int, at: int
+) -> None:
+    head, tail = ["#include <a.h>\n", "#include <b0.h>\n"], ["#include <c.h>\n", "#include <d.h>\n"]
+    both = ["#include <b2.h>\n", "#include <b5.h>\n"]
+    old, ours = "".join([*head, *tail]), "".join([*head, f"#include <b{theirs}.h>\n", *tail])
+    found = carried(contents, old, ours, "".join([*head, *both, *tail]))
+    rows = added(found)
+    assert found.doubts == ()
+    assert rows.index(f"+#include <b{theirs}.h>") - rows.index(" #include <b0.h>") == at + 1
+
+
+def test_what_ends_an_item_stays_with_it_where_upstream_inserts_the_next(contents: Contents) -> None:
+    old = ".It one\nSays this.\n.It two\nSays that.\n"
+    found = carried(
+        contents, old, old.replace("this.\n", "this.\nAnd ours.\n"), old.replace(".It two", ".It new\nNew.\n.It two")
+    )
+    assert added(found)[1:4] == [" Says this.", "+And ours.", " .It new"]
+    assert len(found.doubts) == 1
+    item = carried(
+        contents, old, old.replace(".It two", ".It ours\n.It two"), old.replace(".It two", ".It new\n.It two")
+    )
+    assert added(item)[2:4] == [" .It new", "+.It ours"]
+
+
+def test_lines_that_upstream_put_something_around_are_taken_out_with_a_doubt(contents: Contents) -> None:
+    old = "a();\n#ifdef X\nx();\n#endif\nb();\nc();\nd();\n"
+    ours = old.replace("#ifdef X\nx();\n#endif\n", "")
+    around = carried(
+        contents, old, ours, old.replace("#ifdef", "#if Y\n#ifdef").replace("#endif\n", "#endif\n#endif\n")
+    )
+    assert around.doubts == ("f.c, hunk 1: its lines are unchanged; upstream put others before and behind",)
+    beside = carried(contents, old, ours, old.replace("#ifdef", "y();\n#ifdef"))
+    assert beside.doubts == ()
+
+
+def test_blank_lines_that_upstream_removed_too_are_no_conflict(contents: Contents) -> None:
+    old = "a();\nout_1();\nout_2();\n\n\nb();\n"
+    found = carried(contents, old, "a();\nours();\nb();\n", "a();\nout_1();\nout_2();\nb();\n")
+    assert [row for row in added(found) if row[0] in "+-"] == ["-out_1();", "-out_2();", "+ours();"]
+    assert len(found.doubts) == 1
+
+
+def test_a_name_that_a_patch_takes_out_and_upstream_uses_anew_is_a_doubt(contents: Contents) -> None:
+    old = "int f(void) {\n    int old_fd = get();\n    first();\n    second();\n    third();\n    keep(old_fd);\n}\n"
+    ours = old.replace("    int old_fd = get();\n", "").replace("old_fd", "get()")
+    found = carried(contents, old, ours, old.replace("    second();\n", "    look(old_fd);\n    second();\n"))
+    assert found.doubts == ("f.c: upstream's new lines use old_fd, which the patch takes out of the file",)
+    assert carried(contents, old, ours, old.replace("    second();\n", "    look();\n    second();\n")).doubts == ()
+
+
+def test_a_change_of_white_space_alone_is_no_piece_to_follow(contents: Contents) -> None:
+    old = "".join(f"void f_{n}(void) {{\n    if ( x == null )\n        run( {n} );\n}}\n\n" for n in range(4))
+    new = old.replace("( x == null )", "(x == null) {").replace(" );", ");").replace("run( ", "run(")
+    ours = old.replace(
+        "    if ( x == null )\n        run( 2 );\n",
+        "    if ( x == null )\n        run( 2 );\n    if ( y != null )\n        ours( 2 );\n",
+    )
+    rows = new_lines(added(carried(contents, old, ours, new)))
+    assert rows == ["+    if ( y != null )", "+        ours( 2 );"]
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "name"),
+    [
+        pytest.param("int f(int x) {\n  a;\nout:\n  b;\n}\n", 3, "int f(int x) {", id="behind a label"),
+        pytest.param("int f(int x) {\nif (x) {\n  b;\n}\n", 2, "int f(int x) {", id="control flow in the first column"),
+        pytest.param("static int\nf(int a)\n{\n  x;\n", 3, "f(int a)", id="a type on a line of its own"),
+        pytest.param("int f(int);\n\nint g(int);\n", 1, "", id="between declarations"),
+        pytest.param("import sys\n\ndef g():\n  x\n", 1, "", id="a statement of Python"),
+        pytest.param("def g():\n  x\n\n  y\n", 2, "def g():", id="a blank line inside of a function of Python"),
+        pytest.param("def g():\n  x\n\ndef h():\n", 2, "", id="a blank line behind one"),
+        pytest.param("requires dd\n\nf() {\n", 1, "", id="a command of a shell"),
+        pytest.param("f() {\n  a\n\n}\n", 2, "f() {", id="a function of a shell"),
+        pytest.param("struct a\n{\n  int b;\n", 2, "struct a", id="a struct"),
+    ],
+)
+def test_the_function_that_a_line_is_in(text: str, at: int, name: str) -> None:
+    assert enclosing(lines_of(text.encode()), at).decode() == name
