@@ -52,8 +52,7 @@ def as_before(
     doubts = [
         f"resolved before, for {where}",
         *([left_out] if left_out else []),
-        *(f"lost {x}" for x in found.lost),
-        *(f"would remove {x}" for x in found.clobbered),
+        *guards.words(found),
     ]
     row = Row(name=entry.name, status="adapted", reason="; ".join(doubts), interdiff=found.interdiff, raw=raw)
     return Again(row, raw, fitted.used)

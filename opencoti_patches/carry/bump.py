@@ -11,17 +11,18 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import confirm, guards, guess, outdated, over, remember, rows
+from opencoti_patches.carry import confirm, guess, outdated, over, remember, rows
 from opencoti_patches.carry.again import as_before
 from opencoti_patches.carry.apart import unreached
 from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.guess import Guess, places
 from opencoti_patches.carry.marks import marked
-from opencoti_patches.carry.model import Bumped, First, HunkHow, Marked, Row
+from opencoti_patches.carry.model import Bumped, Clash, First, HunkHow, Marked, Row
 from opencoti_patches.carry.old_side import Old
 from opencoti_patches.carry.resolutions import Resolution
+from opencoti_patches.carry.sides import clashes
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
@@ -57,19 +58,6 @@ def bump(
         walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag, known)
         found = walk.run(resolved or {}, skipped, progress or Silent())
         return Bumped(found, walk.conflict, walk.reused, walk.made, walk.outdated)
-
-
-class Guess(NamedTuple):
-    """What git is asked for (None: nothing is left of it), the offsets that it is expected to say, the answer
-    if it does."""
-
-    entry: Entry | None
-    landed: tuple[Landing, ...]
-    row: Row
-
-
-def _places(landed: Sequence[Landing]) -> set[tuple[int, int, int]]:
-    return {(w.file, w.hunk, w.offset) for w in landed}
 
 
 class _Walk:
@@ -229,8 +217,8 @@ class _Walk:
             landings, right = (), all(v.status == "clean" for v in found.verdicts)
         else:
             landings, errors = self.scratch.take(asked) if asked else ((), None)
-            wanted = [_places(g.landed) for g in guesses if g.entry is not None]
-            right = errors is None and list(map(_places, landings)) == wanted
+            wanted = [places(g.landed) for g in guesses if g.entry is not None]
+            right = errors is None and list(map(places, landings)) == wanted
         if right:
             self.rows += [g.row for g in guesses]
             return
@@ -266,14 +254,7 @@ class _Walk:
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
         if errors := self._put(entry, raw):
             return self._conflict(entry, f"what was resolved by hand no longer applies: {errors[0]}", ())
-        found = guards.compare(self.parsed[entry.name], parse(raw, entry.strip, entry.reverse))
-        return Row(
-            name=entry.name,
-            status="adapted" if not found.same else "regenerated",
-            reason="resolved by hand",
-            interdiff=found.interdiff,
-            raw=raw,
-        )
+        return rows.by_hand(entry, self.parsed[entry.name], raw)
 
     def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
         self.old.goto(entry)
@@ -304,14 +285,19 @@ class _Walk:
             again = self._as_before(entry, left_out)
             if isinstance(again, Row):
                 return again
-            return self._conflict(entry, "; ".join(filter(None, (str(e), again))), e.hows)
+            more = [again] if again else []
+            gist = "; ".join([*rows.gist(e.stuck, e.hows, "find no place"), *more])
+            return self._conflict(entry, "; ".join([str(e), *more]), e.hows, gist)
         return self._written(entry, carried, left_out)
 
-    def _conflict(self, entry: Entry, why: str, hows: Sequence[HunkHow]) -> Row:
-        if self.conflict is None:
-            self.conflict = First(name=entry.name, before=self._before(), marked=self._marked(entry))
+    def _conflict(self, entry: Entry, why: str, hows: Sequence[HunkHow], gist: str = "") -> Row:
+        found: tuple[Clash, ...] = ()
+        if self.conflict is None or any(h.how.startswith("conflict: ") for h in hows):
+            merge = self._marked(entry)
+            found = clashes(merge, entry.name)
+            self.conflict = self.conflict or First(name=entry.name, before=self._before(), marked=merge)
         self.failed.append((entry, self.parsed[entry.name]))
-        return Row(name=entry.name, status="conflict", reason=why, hunks=tuple(hows))
+        return Row(name=entry.name, status="conflict", reason=why, hunks=tuple(hows), gist=gist, clashes=found)
 
     def _before(self) -> TreeId:
         """The tree that the next patch has to go on."""

@@ -31,6 +31,17 @@ class Guarded(NamedTuple):
         return self.same_added and self.same_removed
 
 
+def words(found: Guarded) -> list[str]:
+    """What of it somebody has to look at."""
+    lost = [f"the guards miss {x}" for x in found.lost]
+    many = len(found.clobbered)
+    if not many:
+        return lost
+    removed = "a line that it removes now and did not" if many == 1 else f"{many} lines that it removes now and did not"
+    shown = [*found.clobbered[:3], *(["…"] if many > 3 else [])]
+    return [*lost, f"the guards find {removed} before: {', '.join(shown)}"]
+
+
 def compare(old: Parsed, new: Parsed, renamed: Mapping[str, str] = MappingProxyType({})) -> Guarded:
     """Hold a new patch against the old one. ``renamed`` is what upstream calls files of the old one by now."""
     files = (f._replace(old=renamed.get(f.old or "", f.old), new=renamed.get(f.new or "", f.new)) for f in old.files)

@@ -6,10 +6,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from opencoti_patches.core.model import Hunk
+from opencoti_patches.carry.model import Row
+from opencoti_patches.core.model import Entry, Hunk
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import Lines, Replay, position
 from opencoti_patches.series.parse import Parsed
+
+
+class Guess(NamedTuple):
+    """What git is asked for (None: nothing is left of it), the offsets that it is expected to say, the answer
+    if it does."""
+
+    entry: Entry | None
+    landed: tuple[Landing, ...]
+    row: Row
+
+
+def places(landed: Sequence[Landing]) -> set[tuple[int, int, int]]:
+    """Offsets as they are compared."""
+    return {(w.file, w.hunk, w.offset) for w in landed}
 
 
 class Took(NamedTuple):

@@ -21,11 +21,28 @@ class HunkHow(NamedTuple):
     done: bool = False
     line: int = 0
 
+    @property
+    def said(self) -> str:
+        """As a sentence that begins with its place."""
+        return f"{self.file}{f', hunk {self.hunk}' if self.hunk else ''}: {self.how}"
+
+
+class Clash(NamedTuple):
+    """A conflict as a merge marked it: the line of its first marker, from 1, and the lines of upstream, of what the
+    patch expects, of the patch."""
+
+    file: str
+    line: int
+    upstream: tuple[str, ...]
+    before: tuple[str, ...]
+    ours: tuple[str, ...]
+
 
 class Row(NamedTuple):
     """One input patch. ``raw`` is its new bytes, None where the file stays untouched; ``interdiff``
     shows what changed of an adapted one; ``next`` is the command that mends a conflict, where it is not the
-    common one."""
+    common one. ``gist`` is the reason where ``hunks`` stands beside it: without what is said there; ``clashes`` are
+    what a merge of one in conflict leaves between markers."""
 
     name: PatchName
     status: Carried
@@ -35,6 +52,8 @@ class Row(NamedTuple):
     tree: TreeId | None = None  # what it makes, where that is known before it is written
     raw: bytes | None = None
     next: str = ""
+    gist: str = ""
+    clashes: tuple[Clash, ...] = ()
 
 
 class Marked(NamedTuple):

@@ -26,9 +26,10 @@ _NAME = re.compile(rb"\b(?=\w*_\w|\w*[a-z][A-Z])[A-Za-z_]\w{3,}\b")  # as a proj
 class Conflict(Exception):
     """A change finds no place; the message says which and why."""
 
-    def __init__(self, message: str, hows: Sequence[HunkHow] = ()) -> None:
+    def __init__(self, message: str, hows: Sequence[HunkHow] = (), stuck: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.hows = tuple(hows)
+        self.stuck = tuple(stuck)  # each change without a place, in a sentence
 
 
 class Sides(NamedTuple):
@@ -91,7 +92,7 @@ class _Carry:
             left += 1
         if self.stuck:
             hunks_ = f"{len(self.stuck)} of its changes find no place: " if len(self.stuck) > 1 else ""
-            raise Conflict(hunks_ + self.stuck[0] + (", …" if len(self.stuck) > 1 else ""), self.hows)
+            raise Conflict(hunks_ + self.stuck[0] + (", …" if len(self.stuck) > 1 else ""), self.hows, self.stuck)
         if gone := gone_names(self.parsed, self.texts):
             self.doubts.append(gone)
         return Over(

@@ -194,7 +194,7 @@ class _Walk:
             raise _Conflict("nothing is left of it: the tree has all that it does")
         raw = composed(entry, before, after, self.store.repo)
         found = guards.compare(parsed, parse(raw, entry.strip, entry.reverse))
-        doubts = [*moved, *(f"lost {x}" for x in found.lost), *(f"would remove {x}" for x in found.clobbered)]
+        doubts = [*moved, *guards.words(found)]
         same = found.same_added and (found.same_removed or found.normalised)
         adapted = bool(doubts) or not same
         earlier = self.entries[len(self.rows) - 1].name if self.rows else None
@@ -208,6 +208,7 @@ class _Walk:
             name=entry.name,
             status="adapted" if adapted else "regenerated",
             reason="; ".join([*doubts, *notes]) or "written anew",
+            gist="; ".join([*doubts, *rows.placed(notes, hows)]),
             hunks=tuple(hows),
             interdiff=found.interdiff,
             tree=after,

@@ -3,6 +3,7 @@ into the next merge that has the same conflict."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -80,12 +81,51 @@ def finished(store: Store, used: Sequence[Resolution], by_hand: Collection[str],
     return tuple(r for r in own(store) if r in used or (r.patch in mine and r.to == to))
 
 
+@contextlib.contextmanager
+def none_lost(store: Store, folder: Path) -> Iterator[list[str]]:
+    """Around what puts the shared file back to what it was: what it loses waits in the store, as after a bump that was
+    given up, and what it has again waits no more. Gives the patches that wait, once it is done. A file that is no
+    list of resolutions is put back like any other. Call with the store's lock held."""
+    waiting: list[str] = []
+    before = _readable(folder)
+    keep_too(store, before)  # first, so that a kill loses nothing
+    try:
+        yield waiting
+    finally:
+        left = wait_no_more(store, folder)
+    waiting += dict.fromkeys(r.patch for r in before if r not in left)
+
+
+def wait_no_more(store: Store, folder: Path) -> tuple[Resolution, ...]:
+    """Take what the shared file has out of the store, and give it."""
+    there = _readable(folder)
+    if there:
+        keep(store, [r for r in own(store) if r not in there])
+    return there
+
+
+def keep_too(store: Store, more: Sequence[Resolution]) -> None:
+    """Let the store have these, too."""
+    if more:
+        keep(store, resolutions.with_new(own(store), more))
+
+
+def _readable(folder: Path) -> tuple[Resolution, ...]:
+    """Those of the patches folder; none where its file is damaged."""
+    try:
+        return shared(folder)
+    except UsageError:
+        return ()
+
+
 class Forgotten(NamedTuple):
-    """The patch whose resolutions were forgotten, how many, and whether the shared file changed."""
+    """The patch whose resolutions were forgotten, how many, and the shared file if that changed; ``gone`` if it had no
+    others."""
 
     patch: str
     many: int
     file: Path | None
+    gone: bool
 
 
 def forget(store: Store, series: Series, wanted: str) -> Forgotten:
@@ -96,14 +136,15 @@ def forget(store: Store, series: Series, wanted: str) -> Forgotten:
     known = {r.patch for r in (*theirs, *mine)}
     name = wanted if wanted in known else printable(order.find(series, wanted))
     if name not in known:
-        raise UsageError("no-resolution", f"no conflict of {name} was resolved before", f"see {file}")
+        there = f"conflicts were resolved of {', '.join(sorted(known))}" if known else ""
+        raise UsageError("no-resolution", f"no conflict of {name} was resolved before", there)
     left = [r for r in theirs if r.patch != name]
     gone = {r for r in (*theirs, *mine) if r.patch == name}
     changed = len(left) < len(theirs)
     if changed:
         states.put({file: resolutions.text(left) if left else None}, store, {file: before})
     keep(store, [r for r in mine if r.patch != name])
-    return Forgotten(name, len(gone), file if changed else None)
+    return Forgotten(name, len(gone), file if changed else None, changed and not left)
 
 
 def _own_file(store: Store) -> Path:

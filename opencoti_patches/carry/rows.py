@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.compose import renumbered
-from opencoti_patches.carry.model import HunkHow, Row
+from opencoti_patches.carry.model import Carried, HunkHow, Row
 from opencoti_patches.core.model import Entry, PatchName, printable
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.series.header import with_note
@@ -59,7 +59,7 @@ def carried(
     guarded = guards.compare(
         parsed, parse(raw, entry.strip, entry.reverse), found.renamed
     )  # read once, for git's part as well
-    doubts += [f"would remove {x}" for x in guarded.clobbered]
+    doubts += guards.words(guarded._replace(lost=()))
     adapted = bool(doubts) or not guarded.same_added or not (guarded.same_removed or guarded.normalised)
     return Row(
         name=entry.name,
@@ -68,7 +68,30 @@ def carried(
         hunks=found.hows,
         interdiff=guarded.interdiff,
         raw=raw if adapted == doubtful else noted(adapted),
+        gist="; ".join([*gist(doubts, found.hows, "want a look"), *notes]) or "; ".join(placed(why, found.hows)),
     )
+
+
+def gist(doubts: Sequence[str], hows: Sequence[HunkHow], what: str) -> list[str]:
+    """Doubts beside ``hows``, which say most of them already: of these only how many there are, if there are more than
+    one."""
+    said = {h.said.replace(": conflict: ", ": ", 1) for h in hows}
+    there = [d for d in doubts if d in said]
+    few = there if len(there) < 2 else [f"{len(there)} of its changes {what}"]
+    return [*few, *(d for d in doubts if d not in said)]
+
+
+def placed(notes: Sequence[str], hows: Sequence[HunkHow]) -> list[str]:
+    """What is said of a patch as a whole, with its place where ``hows`` say it of one."""
+    there = {note: list(dict.fromkeys(h.said for h in hows if h.how == note)) for note in notes}
+    return [said[0] if len(said) == 1 else note for note, said in there.items()]
+
+
+def by_hand(entry: Entry, parsed: Parsed, raw: bytes) -> Row:
+    """The row of a patch that somebody resolved."""
+    found = guards.compare(parsed, parse(raw, entry.strip, entry.reverse))
+    status: Carried = "regenerated" if found.same else "adapted"
+    return Row(name=entry.name, status=status, reason="resolved by hand", interdiff=found.interdiff, raw=raw)
 
 
 def moved_by(lines: int) -> str:

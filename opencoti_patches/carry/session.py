@@ -10,6 +10,7 @@ import hashlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
@@ -81,12 +82,18 @@ def digest(config: Config, series: Series) -> str:
 
 def guard_same(session: Session, config: Config, series: Series) -> None:
     """Errors: Refused ``project-changed`` if the patches or the configuration changed since it began."""
-    if session.project != digest(config, series):
+    if changed(session, config, series):
         raise Refused(
             "project-changed",
             f"patches or {config.file.name} changed since the bump to {session.value} began",
-            "put them back, or 'opencoti-patches bump --abort' and start again",
+            "put them back, as 'opencoti-patches undo' does after a command of this program, or give the bump up: "
+            "opencoti-patches bump --abort",
         )
+
+
+def changed(session: Session, config: Config, series: Series) -> bool:
+    """Whether patches or configuration are others than when it began, so that it does not go on."""
+    return session.project != digest(config, series)
 
 
 def guard_none(store: Store) -> None:
@@ -99,11 +106,11 @@ def guard_none(store: Store) -> None:
 
 def ways_on(session: Session) -> str:
     """What may come next, in one line."""
-    skip = f", 'bump --skip {session.waits_for}'" if session.waits_for else ""
-    return f"'opencoti-patches bump --continue'{skip}, or 'bump --abort'"
+    skip = f", 'opencoti-patches bump --skip {quote(session.waits_for)}'" if session.waits_for else ""
+    return f"'opencoti-patches bump --continue'{skip}, or 'opencoti-patches bump --abort'"
 
 
-def document(store: Store, session: Session) -> dict[str, object]:
+def document(store: Store, session: Session, config: Config, series: Series) -> dict[str, object]:
     """The session as ``--json`` tells it."""
     return {
         "value": session.value,
@@ -112,6 +119,7 @@ def document(store: Store, session: Session) -> dict[str, object]:
         "files": [printable(f) for f in session.files],
         "resolved": [printable(n) for n in session.resolved],
         "skipped": [printable(n) for n in session.skipped],
+        "changed": changed(session, config, series),
     }
 
 
@@ -158,13 +166,14 @@ def resolution(store: Store, session: Session) -> TreeId:
             )
     for path in session.files:
         if path not in changed and path not in session.made:  # one with markers was touched: they are gone
-            hint = f"make it what the patch wants in {folder}; if upstream's is right as it is, leave the patch out: 'bump --skip'"
+            skip = f"opencoti-patches bump --skip {quote(session.waits_for)}"
+            hint = f"make it what the patch wants in {folder}; if upstream's is right as it is, leave the patch out: {skip}"
             raise Refused("untouched", f"{printable(path)} is a conflict, and is still as upstream has it", hint)
     if not changed:
         raise Refused(
             "no-change",
             f"the worktree has nothing of {session.waits_for} in it",
-            f"resolve it in {folder}, or 'opencoti-patches bump --skip {session.waits_for}'",
+            f"resolve it in {folder}, or 'opencoti-patches bump --skip {quote(session.waits_for)}'",
         )
     return tree
 

@@ -92,11 +92,12 @@ def command(
 
     store = project.store
     if status:
-        session = sessions.must(store, "report")
-        run.answer(bumped.status(session, sessions.document(store, session)), ctx)
+        open_ = sessions.load(store)
+        said = sessions.document(store, open_, project.config, project.series) if open_ else None
+        run.answer(bumped.status(open_, said, run.directory), ctx)
     if dry_run and not value:
         raise click.UsageError("--dry-run goes with REV-OR-VERSION")
-    with store.writing("bump", project.config.patches):
+    with store.writing("bump --forget" if forget is not None else "bump", project.config.patches):
         project = reread(project)
         if abort:
             gone = sessions.must(store, "abort")
@@ -105,8 +106,9 @@ def command(
             run.answer(bumped.aborted(gone.value, kept), ctx)
         if forget is not None:
             lost = remember.forget(store, project.series, forget)
-            written = [within(project.config, lost.file)] if lost.file else []
-            run.answer(bumped.forgotten(lost.patch, lost.many, written), ctx)
+            changed = [within(project.config, lost.file)] if lost.file else []
+            files = ([], changed) if lost.gone else (changed, [])
+            run.answer(bumped.forgotten(lost.patch, lost.many, *files), ctx)
         notes: list[str] = []
         if value:
             sessions.guard_none(store)
@@ -148,7 +150,7 @@ def _already(run: Run, value: str, wanted: int | None) -> Report | None:
 
 def _resolved(project: Project, session: Session, notes: list[str]) -> Session:
     """Take what a person made of the conflict as the patch, and take down how they resolved it."""
-    from opencoti_patches.carry import remember, resolutions
+    from opencoti_patches.carry import remember
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.carry.by_hand import patch_of
     from opencoti_patches.carry.target import called
@@ -165,7 +167,7 @@ def _resolved(project: Project, session: Session, notes: list[str]) -> Session:
         to = called(project.config.sources[session.source], session.value)
         learned = remember.learn(name, to, TreeId(session.laid), tree, session.files, store)
         if learned.resolution:
-            remember.keep(store, resolutions.with_new(remember.own(store), [learned.resolution]))
+            remember.keep_too(store, [learned.resolution])
         else:
             notes.append(f"how {printable(name)} was resolved is not remembered: {learned.why_not}")
     return sessions.keep(store, session, raw)
@@ -199,6 +201,7 @@ def _carry(
     from opencoti_patches.carry.settle import Settled, settle
     from opencoti_patches.carry.target import called, reach
     from opencoti_patches.report import bumped
+    from opencoti_patches.stack.lines import left_out
 
     config, store, series = project.config, project.store, project.series
     source = config.sources[session.source]
@@ -259,17 +262,20 @@ def _carry(
         remember.keep(store, [r for r in remember.own(store) if r not in learned])
     return bumped.report(
         done.rows,
-        bumped.Base(project.base, source),
-        bumped.Base(target.base, target.new),
+        bumped.Base(project.base, source, config.root),
+        bumped.Base(target.base, target.new, config.root),
         settled.tip,
         again=bumped.command_line(session.value, session.source + 1 if len(config.sources) > 1 else None),
-        written=[within(config, p) for p in settled.changes],
+        written=[within(config, p) for p, data in settled.changes.items() if data is not None],
+        deleted=[within(config, p) for p, data in settled.changes.items() if data is None],
         dry_run=dry_run,
         refused=refused,
         skipped=skipped,
+        disabled=tuple(left_out(series)),
         reused=list(done.reused),
         waits=waits,
         notes=[*notes, *target.notes],
         session=is_open or waits is not None,
+        start=run.directory,
         verbose=run.verbose,
     )

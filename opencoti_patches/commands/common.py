@@ -137,11 +137,11 @@ def stopped(config: Config, store: Store, series: Series) -> list[str]:
     from opencoti_patches.carry import session as sessions
 
     session = sessions.load(store)
-    if session is None or session.project == sessions.digest(config, series):
+    if session is None or not sessions.changed(session, config, series):
         return []
     return [
         f"a bump to {session.value} is under way, and does not go on with other patches: 'opencoti-patches undo' "
-        "before 'bump --continue', or 'bump --abort' and start it again"
+        "before 'opencoti-patches bump --continue', or 'opencoti-patches bump --abort' and start it again"
     ]
 
 

@@ -15,6 +15,7 @@ def command(ctx: click.Context, run: Run, force: bool) -> None:
     """Do again what 'undo' took back last, to the byte."""
     from opencoti_patches.base import states
     from opencoti_patches.base.store import Store
+    from opencoti_patches.carry.remember import wait_no_more
     from opencoti_patches.report.stacked import undone
     from opencoti_patches.tree.settled import follow
 
@@ -22,6 +23,7 @@ def command(ctx: click.Context, run: Run, force: bool) -> None:
     store = Store.of(config.root)
     with store.writing("redo", config.patches):
         step, saved = states.redo(store, force=force)
+        wait_no_more(store, config.patches)
         folders = follow(store, step)
     say_stopped(run, config, store)
-    run.answer(undone("redo", step, list(map(str, saved)), list(map(str, folders))), ctx)
+    run.answer(undone("redo", step, list(map(str, saved)), list(map(str, folders)), []), ctx)

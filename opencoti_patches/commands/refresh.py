@@ -61,7 +61,9 @@ def command(
         at = work.at()
         wanted = patch or (at.patch if at else "")
         if not wanted:
-            raise UsageError("unknown-patch", "the folder is the bare base: say which PATCH", "or 'new' makes one")
+            raise UsageError(
+                "unknown-patch", "the folder is the bare base: say which PATCH", "or 'opencoti-patches new' makes one"
+            )
         name = order.find(project.series, wanted)
         with desk(project.series, project.base, store, run.progress()) as bench:
             done = refresh(bench, name, snapshot, at.patch if at else "", leave=leave_conflicts)

@@ -46,7 +46,7 @@ def command(ctx: click.Context, run: Run) -> None:
         disabled=tuple(left_out(series)),
         patches=within(config, config.patches),
         plan=plan,
-        session=None if session is None else sessions.document(store, session),
+        session=None if session is None else sessions.document(store, session, config, series),
         lock=lock_state(config.patches, series, plan),
         tree_dir=within(config, config.tree),
         tree=describe(config, store, plan),

@@ -28,6 +28,7 @@ def command(ctx: click.Context, run: Run, listed: bool, force: bool) -> None:
     """
     from opencoti_patches.base import states
     from opencoti_patches.base.store import Store
+    from opencoti_patches.carry.remember import none_lost
     from opencoti_patches.report.stacked import log, undone
     from opencoti_patches.tree.settled import follow
 
@@ -36,7 +37,8 @@ def command(ctx: click.Context, run: Run, listed: bool, force: bool) -> None:
     if listed:
         run.answer(log(states.steps(store)), ctx)
     with store.writing("undo", config.patches):
-        step, saved = states.undo(store, force=force)
+        with none_lost(store, config.patches) as kept:
+            step, saved = states.undo(store, force=force)
         folders = follow(store, step)
     say_stopped(run, config, store)
-    run.answer(undone("undo", step, list(map(str, saved)), list(map(str, folders))), ctx)
+    run.answer(undone("undo", step, list(map(str, saved)), list(map(str, folders)), kept), ctx)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence, Set
 from pathlib import Path
 from shlex import quote
@@ -10,12 +12,14 @@ from typing import Any, NamedTuple
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.session import Session
 from opencoti_patches.core.config import Source
-from opencoti_patches.core.model import Report, TreeId, printable
+from opencoti_patches.core.model import Report, TreeId, is_full_id, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.doors.net import shown
 from opencoti_patches.report import carried
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import from_here, wrapped
 
 _GO_ON, _GIVE_UP = "opencoti-patches bump --continue", "opencoti-patches bump --abort"
+_UNDO = "opencoti-patches undo"
 
 
 class Base(NamedTuple):
@@ -23,14 +27,31 @@ class Base(NamedTuple):
 
     tree: TreeId
     source: Source
+    root: Path  # the project's folder
 
     def document(self) -> dict[str, str]:
         """As ``--json`` tells it."""
         return {
             "tree": self.tree,
+            "kind": self.source.kind,
+            "source": printable(self._name()),
+            "rev": printable(self.rev()),
             "label": printable(self.source.label),
             "upstream": printable(self.source.upstream),
         }
+
+    def rev(self) -> str:
+        """The revision or version as people call it: by its name, if the label knows one."""
+        source = self.source
+        if source.kind != "git" or not is_full_id(source.rev):
+            return source.version or source.rev
+        named = re.fullmatch(rf"{source.rev} \((.+)\)", source.upstream)
+        return named[1] if named else source.rev[:12]
+
+    def _name(self) -> str:
+        """What people call the source, whatever revision it is at."""
+        here = os.path.isabs(self.source.url)
+        return self.source.package or (os.path.relpath(self.source.url, self.root) if here else shown(self.source.url))
 
 
 class Waiting(NamedTuple):
@@ -49,24 +70,29 @@ def report(
     *,
     again: str,
     written: Sequence[str],
+    deleted: Sequence[str],
     dry_run: bool,
     refused: Sequence[str],
     skipped: Set[str],
+    disabled: Sequence[str],
     reused: Sequence[str],
     waits: Waiting | None,
     notes: Sequence[str],
     session: bool,
+    start: Path,
     verbose: bool,
 ) -> Report:
     """What became of the series. ``tip`` is the tree after the last patch, None unless all of it could be
-    carried; ``again`` the command line that starts this bump; ``reused`` patches whose conflicts were
-    resolved before; ``session`` whether one is open."""
+    carried; ``again`` the command line that starts this bump; ``disabled`` patches that comments of the series
+    name; ``reused`` those whose conflicts were resolved before; ``session`` whether one is open; ``start`` the folder
+    in which the program runs."""
     tail = [line for note in notes for line in wrapped(f"note: {note}", 0)]
+    tail += _left_out([r.name for r in rows if r.name in skipped], disabled, bool(written) and not dry_run)
     if new.source.upstream and new.source.upstream != old.source.upstream and tip and not refused:
         tail += wrapped(f"upstream: {printable(new.source.upstream)}", 0)
     if waits:
         name = printable(waits.name)
-        tail += wrapped(f"{name} waits for you in {printable(str(waits.folder))}:", 0)
+        tail += wrapped(f"{name} waits for you in {from_here(waits.folder, start)}:", 0)
         tail += [f"        {printable(f)}" for f in waits.files]
         tail.append("resolve it there, or go on without it, or give the bump up:")
         tail += _ways(waits.name)
@@ -74,10 +100,12 @@ def report(
         tail.append(f"next: {_GO_ON if session else again} --accept-adapted")
     more: dict[str, Any] = {
         "answer": "carried",
+        "deleted": [] if dry_run else [printable(d) for d in deleted],
         "from": old.document(),
         "base": new.document(),
         "tip": {"tree": tip},
         "skipped": [printable(r.name) for r in rows if r.name in skipped],
+        "disabled": [printable(n) for n in disabled],
         "reused": [printable(n) for n in reused],
         "notes": list(notes),
     }
@@ -91,6 +119,7 @@ def report(
         "bump",
         rows,
         written=written,
+        deleted=deleted,
         dry_run=dry_run,
         refused=refused,
         skipped=skipped,
@@ -99,6 +128,19 @@ def report(
         next_of=lambda r: "" if r.status != "conflict" else again if dry_run and not session else _GO_ON,
         verbose=verbose,
     )
+
+
+def _left_out(skipped: Sequence[str], disabled: Sequence[str], done: bool) -> list[str]:
+    """The patches that do not go along, and, once the others have gone, how one comes after them."""
+    names = [*(f"{printable(n)} (skipped)" for n in skipped), *(f"{printable(n)} (disabled)" for n in disabled)]
+    if not names:
+        return []
+    stay, it = ("their files stay", "one") if len(names) > 1 else ("its file stays", "it")
+    lines = wrapped(f"not carried, {stay} as made for an older base: {', '.join(names)}", 0)
+    if done:
+        one = quote((*skipped, *disabled)[0])
+        lines.append(f"to have {it} back: opencoti-patches enable {printable(one)}")
+    return lines
 
 
 def _ways(waits_for: str) -> list[str]:
@@ -128,17 +170,27 @@ def already(source: Source, value: str) -> Report:
     )
 
 
-def status(session: Session, document: dict[str, object]) -> Report:
-    """Where a bump stands. ``document`` is the session as ``--json`` tells it."""
-    text = [f"a bump to {printable(session.value)} is under way"]
+def status(session: Session | None, document: dict[str, object] | None, start: Path) -> Report:
+    """Where a bump stands; both are None where there is none. ``document`` is the session as ``--json`` tells it,
+    ``start`` the folder in which the program runs."""
+    if session is None or document is None:
+        text = ["no bump is under way"]
+        return Report(command="bump", ok=True, data={"answer": "session", "session": None}, text=tuple(text))
+    value = session.value[:12] if is_full_id(session.value) else session.value
+    text = wrapped(f"a bump to {printable(value)} is under way", 0)
     if session.resolved:
         text += wrapped(f"resolved: {', '.join(map(printable, session.resolved))}", 0)
     if session.skipped:
         text += wrapped(f"skipped: {', '.join(map(printable, session.skipped))}", 0)
     if session.waits_for:
-        text += wrapped(f"waits for {printable(session.waits_for)}, in {document['worktree']}:", 0)
+        folder = from_here(Path(str(document["worktree"])), start)
+        text += wrapped(f"waits for {printable(session.waits_for)}, in {folder}:", 0)
         text += [f"        {printable(f)}" for f in session.files]
-    text += ["next, one of:", *_ways(session.waits_for)]
+    if document["changed"]:
+        text += wrapped("patches or configuration changed since it began, and it does not go on with others", 0)
+        text += ["take that back, or give the bump up:", f"    {_UNDO}", f"    {_GIVE_UP}"]
+    else:
+        text += ["next, one of:", *_ways(session.waits_for)]
     return Report(command="bump", ok=True, data={"answer": "session", "session": document}, text=tuple(text))
 
 
@@ -151,9 +203,11 @@ def aborted(value: str, kept: Sequence[str]) -> Report:
     return Report(command="bump", ok=True, data=data, text=tuple(text))
 
 
-def forgotten(patch: str, count: int, written: Sequence[str]) -> Report:
-    """Resolutions of a patch were forgotten; ``written`` is the shared file, if it had some."""
-    line = f"forgot {plural(count, 'resolution')} of {patch}" + (f". Written: {written[0]}" if written else "")
+def forgotten(patch: str, count: int, written: Sequence[str], deleted: Sequence[str]) -> Report:
+    """Resolutions of a patch were forgotten; ``written`` is the shared file, if it had some, ``deleted`` if it had no
+    others."""
+    line = f"forgot {plural(count, 'resolution')} of {patch}"
+    line += "".join(f". Written: {w}" for w in written) + "".join(f". Deleted: {d}" for d in deleted)
     return Report(
         command="bump",
         ok=True,
@@ -162,6 +216,7 @@ def forgotten(patch: str, count: int, written: Sequence[str]) -> Report:
             "forgotten": patch,
             "resolutions": count,
             "written": [printable(w) for w in written],
+            "deleted": [printable(d) for d in deleted],
         },
         text=tuple(wrapped(line, 0)),
     )

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from opencoti_patches.carry.model import Carried, Row
+from opencoti_patches.carry.model import Carried, Clash, Row
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import WIDTH, wrapped
 
 _SHOWN = 30  # lines of an interdiff
+_CLASHES, _SIDE = 3, 4  # conflicts of a patch, lines of each side
 PLAIN = ("three-way: between unchanged lines", "three-way: its lines are unchanged")  # nothing to see
 _ORDER: tuple[Carried, ...] = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked")
 
@@ -24,6 +25,7 @@ def report(
     rows: Sequence[Row],
     *,
     written: Sequence[str],
+    deleted: Sequence[str] = (),
     dry_run: bool = False,
     into: str | None = None,
     refused: Sequence[str] = (),
@@ -34,7 +36,7 @@ def report(
     next_of: Next | None = None,
     verbose: bool = False,
 ) -> Report:
-    """``written`` are paths relative to the project; ``refused`` the adapted patches that nobody
+    """``written`` and ``deleted`` are paths relative to the project; ``refused`` the adapted patches that nobody
     accepted, which keep everything from being written. ``more`` and ``tail`` are what a command has to say
     beside this, as data and as text."""
     ok = not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in rows)
@@ -42,7 +44,7 @@ def report(
     text: list[str] = []
     for r in rows:
         if r.status != "kept" or r.reason or verbose:
-            text += _block(r, "" if r.name in skipped else next_of(r), skipped, verbose)
+            text += _block(r, "" if r.name in skipped else next_of(r), skipped, verbose, dry_run or verbose)
     if new_files:
         text += wrapped(f"new files taken in: {', '.join(map(printable, new_files))}", 0)
     summary = counted(rows, skipped)
@@ -55,10 +57,12 @@ def report(
     elif not written:
         summary += ". Nothing to write" if ok else ". Nothing was written"
     elif dry_run:
-        summary += f". {plural(len(written), 'file')} would be written"
+        gone = f", {len(deleted)} deleted" if deleted else ""
+        summary += f". {plural(len(written), 'file')} would be written{gone}"
     else:
         left_out = f" and {len(written) - 3} more" if len(written) > 3 else ""
         summary += f". Written: {', '.join(written[:3])}{left_out}"
+        summary += f". Deleted: {', '.join(deleted)}" if deleted else ""
     text += [*wrapped(summary + ".", 0), *tail]
     data = {
         "patches": [_row(r, "" if r.name in skipped else next_of(r)) for r in rows],
@@ -97,25 +101,50 @@ def _row(r: Row, next_: str) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": printable(r.name),
         "status": r.status,
-        "reason": r.reason,
+        "reason": r.gist or r.reason,
         "hunks": [{"file": h.file, "hunk": h.hunk, "how": h.how} for h in r.hunks],
     }
     if r.interdiff:
         row["interdiff"] = list(r.interdiff)
+    if r.clashes:
+        row["conflicts"] = [c._asdict() for c in r.clashes]
     return row | ({"next": printable(next_)} if next_ else {})
 
 
-def _block(r: Row, next_: str, skipped: Set[str], verbose: bool) -> list[str]:
-    words = [printable(r.name), *([] if r.name in skipped else [r.status]), *([r.reason] if r.reason else [])]
-    lines = wrapped(": ".join(words), 0)
-    if r.status != "renumbered" or verbose:
-        for h in r.hunks if verbose else [h for h in r.hunks if h.how not in PLAIN]:
-            lines += wrapped(f"{h.file}{f', hunk {h.hunk}' if h.hunk else ''}: {h.how}", 4)
+def _block(r: Row, next_: str, skipped: Set[str], verbose: bool, conflicts: bool) -> list[str]:
+    reason = r.gist or r.reason
+    lines = wrapped(
+        ": ".join([printable(r.name), *([] if r.name in skipped else [r.status]), *filter(None, [reason])]), 0
+    )
+    for said in dict.fromkeys(h.said for h in r.hunks if verbose or telling(r.status, reason, h.said, h.how)):
+        lines += wrapped(said, 4)
     if r.status == "adapted":
         lines += [_cut(f"    {row}") for row in r.interdiff[:_SHOWN]]
         if len(r.interdiff) > _SHOWN:
             lines.append(f"    … {plural(len(r.interdiff) - _SHOWN, 'more line')}")
+    if conflicts:  # else they lie in the worktree, or will
+        for c in r.clashes[:_CLASHES]:
+            lines += [*wrapped(f"{c.file}, line {c.line}:", 4), *(_cut(f"      {x}") for x in marked(c, _SIDE))]
+        if len(r.clashes) > _CLASHES:
+            lines.append(f"    … {plural(len(r.clashes) - _CLASHES, 'more conflict')}")
     return [*lines, *([f"    next: {printable(next_)}"] if next_ else [])]  # never broken: it is there to be pasted
+
+
+def telling(status: str, reason: str, said: str, how: str) -> bool:
+    """Whether ``how`` a hunk went, ``said`` with its place, says more than the status and the reason of its patch."""
+    plain = how in PLAIN or how.startswith("moved by ")
+    return (
+        status not in ("renumbered", "upstreamed") and not plain and said.replace(": conflict: ", ": ", 1) not in reason
+    )
+
+
+def marked(clash: Clash, most: int) -> list[str]:
+    """A conflict as it stands in the merge, ``most`` lines of each side."""
+    rows: list[str] = []
+    for mark, side in (("<<<<<<< upstream", clash.upstream), ("||||||| before", clash.before), ("=======", clash.ours)):
+        more = [f"… {plural(len(side) - most, 'more line')}"] if len(side) > most + 1 else side[most:]
+        rows += [mark, *side[:most], *more]
+    return [*rows, ">>>>>>> the patch"]
 
 
 def _cut(line: str) -> str:

@@ -17,9 +17,12 @@ RULES: dict[str, tuple[str, str]] = {
     # rule: (what it is, what it means and what to do)
     "whitespace": (
         "White space differs",
-        "The lines that the hunk expects are there with other white space. 'regen' follows the base.",
+        "The lines that the hunk expects are there with other white space. 'opencoti-patches regen' follows the base.",
     ),
-    "eol": ("Line ends differ", "File and patch differ in LF and CRLF, or in the newline at the end. Run 'regen'."),
+    "eol": (
+        "Line ends differ",
+        "File and patch differ in LF and CRLF, or in the newline at the end. Run 'opencoti-patches regen'.",
+    ),
     "context-changed": (
         "The expected lines are not there",
         "The base has other lines where the hunk goes. Edit the tree before the patch and regenerate it from there.",
@@ -45,7 +48,7 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "zero-context": (
         "A hunk without context",
-        "git takes no hunk without context lines unless told to. 'regen' gives it some.",
+        "git takes no hunk without context lines unless told to. 'opencoti-patches regen' gives it some.",
     ),
     "wrong-strip": (
         "Wrong strip level",
@@ -54,7 +57,7 @@ RULES: dict[str, tuple[str, str]] = {
     "corrupt": ("Not a patch that git can read", "A header or a line count in the patch file is wrong."),
     "missing-newline": (
         "The patch file lacks its last newline",
-        "The file was cut at its end, often by a copy from a mail or a web page. 'regen' mends it.",
+        "The file was cut at its end, often by a copy from a mail or a web page. 'opencoti-patches regen' mends it.",
     ),
     "unsafe-path": (
         "A path that must not be followed",
@@ -67,7 +70,7 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "offset": (
         "Applies with an offset",
-        "Hunks landed away from the line they name. The patch is stale, not broken; 'regen' renumbers it.",
+        "Hunks landed away from the line they name. The patch is stale, not broken; 'opencoti-patches regen' renumbers it.",
     ),
     "ambiguous": (
         "The context stands in more than one place",

@@ -12,13 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from opencoti_patches.carry.model import Clash, HunkHow
 from opencoti_patches.core.model import Report
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.carried import PLAIN
+from opencoti_patches.report.carried import marked, telling
 
-_ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped")
+_ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped", "disabled")
 _SIGNS = re.compile(r"([\\`*_\[\]|~$])")  # that mean something within a line
 _CALLS = re.compile(r"([@#])(?=\w)|(?<=:)(?=//)")  # people and issues that would hear of it, addresses
+_BEHIND = {"reason": "not carried; its file stays as made for an older base"}
+_CLASHES, _SIDE = 10, 12  # conflicts of a patch, lines of each side
 _LONGEST = 400  # lines of an interdiff
 
 Row = Mapping[str, Any]
@@ -59,16 +62,18 @@ def fenced(lines: Sequence[str], kind: str = "") -> list[str]:
 
 def _document(data: Mapping[str, Any]) -> Iterator[str]:
     old, new = data["from"], data["base"]
-    yield f"## {text(old['label'])} → {text(new['label'])}"
+    yield f"## {text(old['source'])} {text(old['rev'])} → {text(new['rev'])}"
     yield ""
     yield "| | before | after |"
     yield "|---|---|---|"
-    yield f"| base | {text(old['label'])} | {text(new['label'])} |"
+    yield f"| base | {text(old['rev'])} | {text(new['rev'])} |"
     if old["upstream"] or new["upstream"]:
-        yield f"| upstream | {_maybe(old['upstream'])} | {_maybe(new['upstream'])} |"
+        yield f"| upstream | {_short(old)} | {_short(new)} |"
     yield f"| tree | {code(old['tree'][:12])} | {code(new['tree'][:12])} |"
     yield ""
     rows = [(row, "skipped" if row["name"] in data["skipped"] else row["status"]) for row in data["patches"]]
+    rows += [({"name": name}, "disabled") for name in data["disabled"]]
+    rows = [(row | _BEHIND if status in ("skipped", "disabled") else row, status) for row, status in rows]
     yield f"**{_counted([status for _, status in rows])}.** {_outcome(data)}"
     yield ""
     for note in data["notes"]:
@@ -78,6 +83,9 @@ def _document(data: Mapping[str, Any]) -> Iterator[str]:
         yield "| patch | status | reason |"
         yield "|---|---|---|"
         yield from (f"| {code(row['name'])} | {status} | {text(row['reason'])} |" for row, status in rows)
+        yield ""
+    if data["skipped"] or data["disabled"]:
+        yield "What is skipped or disabled stays behind; `opencoti-patches enable NAME` brings one back, later."
         yield ""
     looked = [row for row, status in rows if status == "adapted"]
     if looked:
@@ -93,8 +101,10 @@ def _document(data: Mapping[str, Any]) -> Iterator[str]:
             yield from _conflict(row, data)
 
 
-def _maybe(word: str) -> str:
-    return text(word) if word else "not known"
+def _short(base: Mapping[str, str]) -> str:
+    """What of upstream a base is, ids as short as people write them."""
+    known = re.sub(r"\b([0-9a-f]{12})[0-9a-f]{28}\b", r"\1", base["upstream"])
+    return text(known or (base["rev"] if base["kind"] == "git" else "not known"))
 
 
 def _counted(statuses: Sequence[str]) -> str:
@@ -105,37 +115,48 @@ def _outcome(data: Mapping[str, Any]) -> str:
     if data["dry_run"]:
         return "Nothing was written: it was a trial."
     if data["written"]:
-        return f"{plural(len(data['written']), 'file')} written; the series applies strictly."
+        gone = f", {', '.join(map(code, data['deleted']))} deleted" if data["deleted"] else ""
+        return f"{plural(len(data['written']), 'file')} written{gone}; the series applies strictly."
     if data["needs_acceptance"]:
         return "Nothing was written: what is adapted has to be accepted."
     return "Nothing was written."
 
 
 def _hows(row: Row) -> list[str]:
-    telling = [h for h in row["hunks"] if h["how"] not in PLAIN]
-    hunks = [(h["file"], f", hunk {h['hunk']}" if h["hunk"] else "", h["how"]) for h in telling]
-    return [f"- {code(file)}{number}: {text(how)}" for file, number, how in hunks]
+    """What the hunks say that the table does not, each once."""
+    found: list[str] = []
+    for h in (HunkHow(**h) for h in row["hunks"]):
+        if telling(row["status"], row["reason"], h.said, h.how):
+            found.append(f"- {code(h.file)}{f', hunk {h.hunk}' if h.hunk else ''}: {text(h.how)}")
+    return list(dict.fromkeys(found))
 
 
 def _adapted(row: Row) -> Iterator[str]:
     interdiff = row.get("interdiff", [])
-    yield f"<details><summary>{code(row['name'])}: {html(row['reason'])}</summary>"
+    yield f"<details><summary>{code(row['name'])}</summary>"
     yield ""
-    yield from _hows(row)
+    if hows := _hows(row):
+        yield from [*hows, ""]
     if interdiff:
-        yield from ["", "What changed of its lines (first column: `-` the old patch, `+` the new one):", ""]
+        yield from ["What changed of its lines (first column: `-` the old patch, `+` the new one):", ""]
         yield from fenced(interdiff[:_LONGEST])
         if len(interdiff) > _LONGEST:
             yield f"… {plural(len(interdiff) - _LONGEST, 'more line')}"
-    yield from ["", "</details>", ""]
+        yield ""
+    yield from ["</details>", ""]
 
 
 def _conflict(row: Row, data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{code(row['name'])}: {text(row['reason'])}"
+    yield code(row["name"])
     yield ""
     hows = [h for h in _hows(row) if ": conflict: " in h] or _hows(row)
     if hows:
         yield from [*hows, ""]
+    for c in row.get("conflicts", [])[:_CLASHES]:
+        yield from [f"<details><summary>{code(c['file'])}, line {c['line']}</summary>", ""]
+        yield from [*fenced(marked(Clash(**c), _SIDE)), "", "</details>", ""]
+    if (more := len(row.get("conflicts", [])) - _CLASHES) > 0:
+        yield from [f"… {plural(more, 'more conflict')}", ""]
     if data.get("waits_for") == row["name"]:
         yield f"To be resolved in {code(data['worktree'])}: {', '.join(map(code, data['files']))}. Then:"
         yield ""

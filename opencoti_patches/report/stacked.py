@@ -150,16 +150,18 @@ def edit_row(e: Edit) -> dict[str, Any]:
     }
 
 
-def undone(command: str, step: Step, saved: Sequence[str], folders: Sequence[str]) -> Report:
-    """The answer of ``undo`` and ``redo``. ``folders`` are those whose edits are edits again, or a patch's again."""
+def undone(command: str, step: Step, saved: Sequence[str], folders: Sequence[str], kept: Sequence[str]) -> Report:
+    """The answer of ``undo`` and ``redo``. ``folders`` are those whose edits are edits again, or a patch's again;
+    how the patches of ``kept`` were resolved waits in the store for the next bump."""
     done = "undone" if command == "undo" else "done again"
-    data = {"step": step_row(step), "saved": list(saved), "folders": list(map(printable, folders))}
+    data = {"step": step_row(step), "saved": list(saved), "folders": list(map(printable, folders)), "kept": list(kept)}
     files = list(map(printable, step.files))
     text = [f"{done}: {step.what} of {step.when}, {plural(len(files), 'file')}"]
     text += [f"    {f}" for f in files[:_SHOWN]]
     text += wrapped(f"what had changed since is in {', '.join(saved)}") if saved else []
     again = "edits" if command == "undo" else "a patch's"
     text += [line for f in folders for line in wrapped(f"{printable(f)}: its edits are {again} again", 0)]
+    text += wrapped(f"how these were resolved is kept for the next bump: {', '.join(kept)}", 0) if kept else []
     back = "redo" if command == "undo" else "undo"
     text.append(f"next: opencoti-patches check; opencoti-patches {back} takes it back")
     return Report(command=command, ok=True, data=data, text=tuple(text))

@@ -70,7 +70,8 @@ def _session(session: dict[str, Any] | None) -> str:
     if session is None:
         return "none"
     waits = f", waits for {session['waits_for']}" if session["waits_for"] else ""
-    return f"a bump to {session['value']} is under way{waits}; 'opencoti-patches bump --status'"
+    more = ", and does not go on with other patches" if session["changed"] else ""
+    return f"a bump to {session['value']} is under way{waits}{more}; 'opencoti-patches bump --status'"
 
 
 def _data(state: State) -> dict[str, Any]:

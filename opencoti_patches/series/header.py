@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 _MAIL = re.compile(rb"(?:From [0-9a-f]{40} .*\n)?(?:[A-Za-z][A-Za-z-]*: .*\n)")
+_FIELDS = re.compile(rb"(?:[A-Za-z][A-Za-z-]*:[ \t].*\r?\n(?:[ \t].*\r?\n)*){2,}(?:\r?\n|\Z)")  # and nothing else above
 _TAG = re.compile(r"^\s*(?:\[[^\]]*\b(?:PATCH|RFC)\b[^\]]*\]\s*)")
 _NOTE = re.compile(r".* note \(\d{4}-\d\d-\d\d[^)]*\): hunk regenerated via snapshot-diff ")
 _STAT = re.compile(r"\n---\n.*\Z", re.S)
@@ -81,16 +82,26 @@ def _decoded(value: str) -> str:
 
 
 def with_note(raw: bytes, note: str) -> bytes:
-    """The header with one more line: the second of plain text, the first of a mail's body. Every other
-    byte stays; the newest note comes first."""
+    """The header with one more line: the second of plain text, the first below the fields of a mail or of any other
+    header that begins with such. Every other byte stays; the newest note comes first. A blank line parts it from
+    text that would run on."""
     line = note.encode("utf-8", "surrogateescape") + b"\n"
     if line in raw:  # the same day, for the same reason
         return raw
-    if is_mail(raw):
+    if not raw.strip() or _noted(raw):
+        return line + raw
+    if is_mail(raw) or _FIELDS.match(raw):
         end = re.search(rb"\n\r?\n", raw)
         at = end.end() if end else len(raw)
-        return raw[:at] + line + raw[at:]
-    at = raw.find(b"\n") + 1
-    if not raw.strip():
-        return line + raw
-    return raw[:at] + line + raw[at:] if at else raw + b"\n" + line
+        lead = b"" if end else b"\n" if raw.endswith(b"\n") else b"\n\n"
+    else:
+        at = raw.find(b"\n") + 1 or len(raw)
+        lead = b"" if raw[:at].endswith(b"\n") else b"\n"
+    below = raw[at:].partition(b"\n")[0].strip()
+    runs_on = below and below != b"---" and not _noted(raw[at:])
+    return raw[:at] + lead + line + (b"\n" if runs_on else b"") + raw[at:]
+
+
+def _noted(raw: bytes) -> bool:
+    """Whether a text begins with a note."""
+    return _NOTE.match(raw.partition(b"\n")[0].decode("utf-8", "replace")) is not None

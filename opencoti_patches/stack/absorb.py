@@ -183,7 +183,11 @@ class _Edits:
 def _whole(old: IndexEntry | None, new: IndexEntry | None) -> str:
     """Why a file's change is not one of lines; empty if it is."""
     if old is None:
-        return "a new file: 'opencoti-patches new' makes a patch of it, 'refresh' takes it into one"
+        return "a new file: 'opencoti-patches new' makes a patch of it, 'opencoti-patches refresh' takes it into one"
     if new is None:
-        return "the file is removed: 'refresh' takes that into a patch"
-    return "the kind or mode of the file changed: 'refresh' takes that into a patch" if old[0] != new[0] else ""
+        return "the file is removed: 'opencoti-patches refresh' takes that into a patch"
+    return (
+        "the kind or mode of the file changed: 'opencoti-patches refresh' takes that into a patch"
+        if old[0] != new[0]
+        else ""
+    )

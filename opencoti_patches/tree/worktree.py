@@ -190,7 +190,7 @@ class WorkTree:
             raise Refused(
                 "local-edits",
                 f"{self.folder} {what}: {_few(edits)}",
-                "keep them with 'opencoti-patches new NAME --from DIR' or 'regen PATCH --from DIR', or use --force, which saves them as a patch first"
+                "keep them with 'opencoti-patches new NAME --from DIR' or 'opencoti-patches regen PATCH --from DIR', or use --force, which saves them as a patch first"
                 if known
                 else "name a folder of its own, or use --force, which saves what differs as a patch first",
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import Diff, Ran, Sandbox
+from .documents import checked
 from .test_bump import CODE, CONFLICT, Carry, carry, edit, git, statuses, stuck
 
 __all__ = ["carry", "stuck"]
@@ -212,11 +213,16 @@ def test_it_is_forgotten_on_demand(stuck: Sandbox, resolve: Resolve) -> None:
     assert other("bump", "--forget", "2").code == 2
     gone = other("bump", "--forget", "1", "--json")
     assert gone.code == 0
-    assert (gone.json["forgotten"], gone.json["resolutions"], gone.json["written"]) == ("0001-three.patch", 1, [FILE])
+    assert (gone.json["forgotten"], gone.json["resolutions"]) == ("0001-three.patch", 1)
+    assert (gone.json["written"], gone.json["deleted"]) == ([], [FILE])
     assert not (other.root / FILE).exists()
     assert other("bump", "new", "--json").json["waits_for"] == "0001-three.patch"
     assert other("bump", "--abort").code == 0
-    stuck("bump", "--forget", "0001-three.patch")
+    more = (stuck.root / FILE).read_text()
+    stuck.write(FILE, more + more.replace("0001-three.patch", "0009-other.patch"))
+    assert stuck("bump", "--forget", "2").err.splitlines()[1].endswith("resolved of 0001-three.patch, 0009-other.patch")
+    assert stuck("bump", "--forget", "0009-other.patch").out.endswith(f". Written: {FILE}\n")
+    assert stuck("bump", "--forget", "0001-three.patch").out.endswith(f". Deleted: {FILE}\n")
     assert not (stuck.root / FILE).exists()
 
 
@@ -245,7 +251,7 @@ def test_a_resolution_cannot_take_upstreams_lines_unsaid(stuck: Sandbox, resolve
     other.write(FILE, json.dumps(doc) + "\n")
     row = other("bump", "new", "--dry-run", "--json").json["patches"][0]
     assert row["status"] == "adapted"
-    assert "would remove a.c: int y = x + 1;" in row["reason"]
+    assert "the guards find 2 lines that it removes now and did not before: a.c: int y = x + 1;" in row["reason"]
 
 
 @pytest.mark.parametrize(
@@ -288,3 +294,36 @@ def test_nobody_takes_the_file_for_a_patch(stuck: Sandbox, resolve: Resolve) -> 
     assert [row["name"] for row in stuck("list", "--json").json["patches"]] == names
     taken = stuck("import", "in", "--dry-run", "--json").json["patches"]
     assert [row["source"].rpartition("/")[2] for row in taken] == ["0009-x.patch"]
+
+
+def test_undo_of_a_bump_loses_nothing_that_was_resolved(stuck: Sandbox, resolve: Resolve) -> None:
+    before = stuck.files()
+    assert resolve(stuck, a_c=FIFTEEN).code == 0
+    after = stuck.files()
+    undone = stuck("undo", "--json")
+    assert checked(undone.raw, undone.code)["kept"] == ["0001-three.patch"]
+    assert stuck.files() == before
+    again = stuck("bump", "new", "--json").json
+    assert (again["reused"], again["needs_acceptance"]) == (["0001-three.patch"], ["0001-three.patch"])
+    assert stuck("bump", "new", "--accept-adapted").code == 0
+    assert (stuck.root / FILE).read_bytes() == after[FILE]
+    said = " ".join(stuck("undo").out.split())
+    assert "how these were resolved is kept for the next bump: 0001-three.patch" in said
+    assert stuck("redo", "--json").json["kept"] == []
+    assert (stuck.root / FILE).read_bytes() == after[FILE]
+    assert stuck("bump", "--forget", "1").code == 0  # in the store, too: nothing waits after a redo
+    steps = stuck("undo", "--list", "--json").json["steps"]
+    assert [step["command"] for step in steps] == ["bump --forget", "bump"]
+    assert (stuck("undo").code, stuck("redo").code) == (0, 0)
+    assert stuck("undo", "--json").json["step"]["command"] == "bump --forget"
+    assert stuck("redo").code == 0  # what is forgotten again does not wait either
+    assert stuck("bump", "--forget", "1").code == 2
+
+
+def test_undo_puts_a_damaged_file_back_like_any_other(stuck: Sandbox, resolve: Resolve) -> None:
+    before = stuck.files()
+    assert resolve(stuck, a_c=FIFTEEN).code == 0
+    stuck.write(FILE, "damaged\n")
+    assert stuck("undo").code == 1
+    assert stuck("undo", "--force").code == 0
+    assert stuck.files() == before

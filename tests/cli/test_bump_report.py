@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from .conftest import HEADER, Diff, Ran, Sandbox
+from .documents import checked
 from .test_bump import CODE, CONFLICT, Carry, carry, edit, git, stuck
 
 __all__ = ["carry", "stuck"]
@@ -25,7 +26,7 @@ def plain(run: Sandbox, text: str) -> str:
     """A report without what differs from run to run: the folder, the upstream's commits."""
     text = text.replace(str(run.root), "ROOT").replace(str(run.root).replace("_", "\\_"), "ROOT")
     for tag in ("old", "new"):
-        text = text.replace(git(run.root / "upstream", "rev-parse", tag).strip(), tag.upper())
+        text = text.replace(git(run.root / "upstream", "rev-parse", tag)[:12], tag.upper())
     return text
 
 
@@ -84,6 +85,65 @@ def carry_nothing(run: Sandbox) -> Sandbox:
     return run
 
 
+def test_a_conflict_is_shown_where_nothing_lays_it_out(stuck: Sandbox) -> None:
+    """Clipped for people; whole, and of every patch in conflict, for machines."""
+    long = [f"    step({n}, y); // ~~~~~~~\n" for n in range(9)]
+    git(stuck.root / "upstream", "checkout", "-q", "old")
+    (stuck.root / "upstream/b.c").write_text("one\ntwo\n")
+    git(stuck.root / "upstream", "add", "b.c")
+    git(stuck.root / "upstream", "commit", "-qm", "before")
+    before = git(stuck.root / "upstream", "rev-parse", "HEAD").strip()
+    (stuck.root / "upstream/b.c").write_text("one\n2\n")
+    (stuck.root / "upstream/a.c").write_text(CONFLICT)
+    git(stuck.root / "upstream", "commit", "-qam", "after")
+    after = git(stuck.root / "upstream", "rev-parse", "HEAD").strip()
+    config = (stuck.root / "opencoti.toml").read_text()
+    stuck.write("opencoti.toml", config.replace('rev = "old"', f'rev = "{before}"'))
+    hunk = "Say\n\nWhy\n\ndiff --git a/b.c b/b.c\n--- a/b.c\n+++ b/b.c\n@@ -1,2 +1,10 @@\n one\n-two\n"
+    stuck.write("patches/0004-long.patch", hunk + "".join(f"+{x}" for x in long))
+    with (stuck.root / "patches/series").open("a") as series:
+        series.write("0004-long.patch\n")
+    document = stuck("bump", after, "--dry-run", "--json")
+    first, second, *_, last = checked(document.raw, document.code)["patches"]
+    assert (first["status"], second["status"], last["status"]) == ("conflict", "blocked", "conflict")
+    ours = ["    int y = x * 3;"]
+    assert first["conflicts"] == [
+        {"file": "a.c", "line": 10, "upstream": ["    int y = x * 5;"], "before": ["    int y = x * 2;"], "ours": ours}
+    ]
+    assert last["conflicts"][0]["ours"] == [x.rstrip("\n") for x in long]
+    shown = stuck("bump", after, "--dry-run").out
+    block = "    b.c, line 2:\n      <<<<<<< upstream\n      2\n      ||||||| before\n      two\n      =======\n"
+    assert block + "".join(f"      {x}" for x in long[:4]) + "      … 5 more lines\n      >>>>>>> the patch\n" in shown
+    opened = stuck("bump", after).out
+    assert "<<<<<<<" not in opened  # it lies in the worktree
+    assert "<<<<<<<" in stuck("bump", "--skip", "1", "-v").out
+
+
+def test_each_thing_is_said_once(carry: Carry, diff: Diff) -> None:
+    """One change says how it went where the patch is named; several do below it, and there they are counted."""
+    new = edit(CODE.replace("log_it(", "log_value("), ("x * 2", "x * 5"), ("x - 3", "x - 9"))
+    one = edit(CODE, ("    check(y);\n", "    log_it(2 * y);\n    check(y);\n"))
+    two = edit(CODE, ("x * 2", "x * 6"), ("x - 3", "x - 4"))
+    both = edit(
+        CODE,
+        ("    check(y);\n", "    log_it(2 * y);\n    check(y);\n"),
+        ("    int y = x + 1;\n", "    int y = x + 1;\n    log_it(x);\n"),
+    )
+    texts = {"1-one.patch": one, "2-two.patch": two, "3-both.patch": both}
+    files = {f"{name[0]}.c": CODE for name in texts}
+    run = carry(files, dict.fromkeys(files, new), {name: diff(f"{name[0]}.c", CODE, t) for name, t in texts.items()})
+    shown, document = run("bump", "new", "--dry-run"), run("bump", "new", "--dry-run", "--json").json
+    flat = " ".join(shown.out.split())
+    for place in ("1.c, hunk 1: ", "2.c, hunk 1: ", "3.c, hunk 1: ", "3.c, hunk 2: "):
+        assert flat.count(place) == 1, shown.out
+    assert "2-two.patch: conflict: 2 of its changes find no place 2.c, hunk 1: conflict: " in flat
+    assert "3-both.patch: adapted: 2 of its changes want a look; its lines use log_it, which upstream took out " in flat
+    assert [row["reason"].count("hunk") for row in document["patches"]] == [1, 0, 0]
+    summary = run("bump", "new", "--dry-run", "--format", "markdown").out
+    assert summary.count("1.c") == 2  # the table, the interdiff
+    assert summary.count("<code>2.c</code>, hunk 1: conflict: ") == 1
+
+
 def test_no_line_is_longer_than_a_screen_but_for_what_is_pasted(stuck: Sandbox) -> None:
     long = "a_rather_long_name_of_a_thing_" * 3
     patch = (stuck.root / "patches/0003-four.patch").read_text()
@@ -128,12 +188,12 @@ def test_a_base_that_is_there_already_is_one_line(carry: Carry, diff: Diff) -> N
     assert run.files() == before
 
 
-HEAD = """## ROOT/upstream old → ROOT/upstream NEW
+HEAD = """## upstream old → new
 
 | | before | after |
 |---|---|---|
-| base | ROOT/upstream old | ROOT/upstream NEW |
-| upstream | not known | NEW (new) |
+| base | old | new |
+| upstream | old | NEW (new) |
 | tree | <code>TREE-1</code> | <code>TREE-2</code> |
 """
 
@@ -172,9 +232,7 @@ GOLDEN = """**1 kept, 1 adapted, 1 upstreamed, 1 conflict.** Nothing was written
 
 ### To be looked at
 
-<details><summary><code>0002-log.patch</code>: b.c, hunk 1: between lines that upstream edited; follows the renaming of log&#95;it to log&#95;value; its lines use log&#95;it, which upstream took out of these files</summary>
-
-- <code>b.c</code>, hunk 1: between lines that upstream edited; follows the renaming of log\\_it to log\\_value
+<details><summary><code>0002-log.patch</code></summary>
 
 What changed of its lines (first column: `-` the old patch, `+` the new one):
 
@@ -188,9 +246,21 @@ b.c
 
 ### In conflict
 
-<code>0001-three.patch</code>: a.c, hunk 1: upstream edited the very words that it changes
+<code>0001-three.patch</code>
 
-- <code>a.c</code>, hunk 1: conflict: upstream edited the very words that it changes
+<details><summary><code>a.c</code>, line 10</summary>
+
+```
+<<<<<<< upstream
+    int y = x * 5;
+||||||| before
+    int y = x * 2;
+=======
+    int y = x * 3;
+>>>>>>> the patch
+```
+
+</details>
 
 ```sh
 opencoti-patches bump new

@@ -113,7 +113,7 @@ def test_bump(ask: Ask, small: Project, upstream: Path) -> None:
     }
     folder = small(patches, GIT)
     tried = ask("bump", "v2", "--json", "--dry-run", code=0)
-    assert (tried["dry_run"], tried["written"]) == (True, [])
+    assert (tried["dry_run"], tried["written"], tried["deleted"]) == (True, [], [])
     done = ask("bump", "v2", "--json", code=0)
     assert done["patches"] == tried["patches"]
     assert [(row["name"], row["status"]) for row in done["patches"]] == [
@@ -124,10 +124,9 @@ def test_bump(ask: Ask, small: Project, upstream: Path) -> None:
     ]
     assert done["patches"][1]["reason"] == "upstream has all of it"
     assert done["patches"][1]["hunks"] == [{"file": "g.txt", "hunk": 1, "how": "upstream has it already"}]
-    # a patch that left is among what was written
+    assert done["deleted"] == ["patches/0002-g.patch"]
     assert set(done["written"]) == {
         "patches/0001-f.patch",
-        "patches/0002-g.patch",
         "patches/0003-h.patch",
         "patches/series",
         "opencoti.toml",
@@ -161,8 +160,9 @@ def test_bump_where_a_conflict_was_resolved_before(ask: Ask, stuck: Path) -> Non
     assert (asked["reused"], asked["needs_acceptance"]) == (["0001-g.patch"], ["0001-g.patch"])
     gone = ask("bump", "--forget", "1", "--json", code=0)
     assert (gone["answer"], gone["forgotten"], gone["resolutions"]) == ("forgotten", "0001-g.patch", 1)
-    assert gone["written"] == ["patches/resolutions.jsonl"]
-    assert ask("bump", "--forget", "1", "--json", code=2)["error"]["code"] == "no-resolution"
+    assert (gone["written"], gone["deleted"]) == ([], ["patches/resolutions.jsonl"])
+    unknown = ask("bump", "--forget", "1", "--json", code=2)["error"]
+    assert (unknown["code"], unknown["hint"]) == ("no-resolution", "")
     (stuck / "patches/resolutions.jsonl").write_text("{}\n")
     assert ask("bump", "v2", "--json", code=2)["error"]["code"] == "bad-resolutions"
 
@@ -214,7 +214,7 @@ def test_a_bump_that_is_resolved(ask: Ask, stuck: Path) -> None:
     assert (done["patches"][0]["status"], done["patches"][0]["reason"]) == ("adapted", "resolved by hand")
     assert "  -+five" not in done["patches"][0]["interdiff"]
     assert "opencoti.toml" in done["written"]
-    assert ask("bump", "--json", "--status", code=2)["error"]["code"] == "no-session"
+    assert ask("bump", "--json", "--status", code=0)["session"] is None
 
 
 def test_a_bump_without_a_patch(ask: Ask, small: Project, upstream: Path) -> None:
@@ -232,6 +232,7 @@ def test_a_bump_without_a_patch(ask: Ask, small: Project, upstream: Path) -> Non
         "files": ["h.txt"],
         "resolved": [],
         "skipped": [],
+        "changed": False,
     }
     left = ask("bump", "--json", "--skip", "1", code=1)
     assert [row["status"] for row in left["patches"]] == ["conflict", "adapted"]

@@ -110,10 +110,12 @@ REGEN: dict[str, Any] = {
 BUMP: dict[str, Any] = REGEN | {
     "command": "bump",
     "answer": "carried",
-    "from": {"tree": "a" * 40, "label": "x 1", "upstream": ""},
-    "base": {"tree": "b" * 40, "label": "x 2", "upstream": "c"},
+    "from": {"tree": "a" * 40, "kind": "git", "source": "x", "rev": "1", "label": "x 1", "upstream": ""},
+    "base": {"tree": "b" * 40, "kind": "git", "source": "x", "rev": "2", "label": "x 2", "upstream": "c"},
     "tip": {"tree": "d" * 40},
+    "deleted": [],
     "skipped": [],
+    "disabled": [],
     "reused": ["p"],
     "notes": [],
 }
@@ -143,7 +145,7 @@ LOCK: dict[str, Any] = {
         (BUMP, {"ok": False, "needs_acceptance": ["p"]}),
         (BUMP, {"answer": "session"}),
         (BUMP, {"tip": {"tree": None}}),
-        (BUMP, {"base": {"tree": "a" * 40, "label": "", "upstream": ""}}),
+        (BUMP, {"base": BUMP["base"] | {"label": ""}}),
         (LOCK, {"ok": False}),
         (LOCK, {"state": "refused"}),
         (LOCK, {"tip": {"tree": None}}),

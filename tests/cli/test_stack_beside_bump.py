@@ -16,12 +16,22 @@ def test_what_stops_a_bump_says_so(stuck: Sandbox) -> None:
         assert (dry.code, [n.startswith(SAID) for n in dry.json["notes"]]) == (0, [True]), dry.raw
         done = stuck(*args)
         text = " ".join(done.out.split())
-        assert f"note: {SAID}'opencoti-patches undo' before 'bump --continue', or 'bump --abort' and start" in text
+        assert (
+            f"note: {SAID}'opencoti-patches undo' before 'opencoti-patches bump --continue', or 'opencoti-patches bump"
+            in text
+        )
         back = stuck("undo")
         assert (back.code, back.err) == (0, "")
     assert stuck("rename", "3", "fourth").code == 0
-    assert stuck("bump", "--continue", "--json").json["error"]["code"] == "project-changed"
+    refused = stuck("bump", "--continue", "--json").json["error"]
+    assert refused["code"] == "project-changed" and "'opencoti-patches undo'" in refused["hint"]
+    said = stuck("bump", "--status").out
+    assert "--continue" not in said  # it would be refused
+    assert said.splitlines()[-2:] == ["    opencoti-patches undo", "    opencoti-patches bump --abort"]
+    assert stuck("bump", "--status", "--json").json["session"]["changed"] is True
+    assert "does not go on with other patches" in " ".join(stuck("status").out.split())
     assert stuck("undo").err == ""
+    assert stuck("bump", "--status", "--json").json["session"]["changed"] is False
     assert stuck("bump", "--continue", "--json").json["error"]["code"] == "markers"
 
 

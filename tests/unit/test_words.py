@@ -1,4 +1,4 @@
-"""Counts in what people read: one file is never "1 files"."""
+"""What people read: one file is never "1 files", and a command that they are to run is a whole one."""
 
 from __future__ import annotations
 
@@ -37,4 +37,22 @@ def test_no_count_stands_before_a_word_that_does_not_follow_it(package: str) -> 
                 count = isinstance(value.value, ast.Call | ast.BinOp) and ast.unparse(value.value).startswith("len(")
                 if count and re.match(rf" (?:more )?{COUNTED}\b", str(text.value)):
                     found.append(f"{file.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}")
+    assert found == []
+
+
+def test_a_command_to_run_has_the_name_of_the_program() -> None:
+    """In all that is said while it runs; its own help speaks of its commands as such."""
+    names = "|".join(p.stem.rstrip("_") for p in (PACKAGE / "commands").glob("*.py"))
+    half = re.compile(rf"(?<!\w)'(?:{names})[ ']")
+    found = []
+    for file in PACKAGE.rglob("*.py"):
+        tree = ast.parse(file.read_bytes())
+        blocks = [n for n in ast.walk(tree) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
+        told = {id(n.body[0].value) for n in blocks if n.body and isinstance(n.body[0], ast.Expr)}
+        for node in ast.walk(tree):
+            text = node.value if isinstance(node, ast.Constant) and id(node) not in told else ""
+            if (
+                isinstance(text, str) and half.search(text) and "# A patch series" not in text
+            ):  # a comment of a new project
+                found.append(f"{file.relative_to(PACKAGE)}:{getattr(node, 'lineno', 0)}: {text}")
     assert found == []
