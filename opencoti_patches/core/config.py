@@ -42,8 +42,9 @@ class Source(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What people call it: ``llama-cpp-python 0.3.24``."""
-        what = f"{self.package} {self.version}" if self.package else self.url or self.path
+        """What people call it: ``llama-cpp-python 0.3.24``; a URL without what may be a password or a token."""
+        url = re.sub(r"^(\w[\w+.-]*://)(?:[^/]*@)?([^?#]*).*", r"\1\2", self.url, flags=re.S)
+        what = f"{self.package} {self.version}" if self.package else url or self.path
         return f"{what} {self.rev}".strip() if self.kind == "git" else what
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from opencoti_patches.core.config import Config, from_table, load
+from opencoti_patches.core.config import Config, Source, from_table, load
 from opencoti_patches.core.errors import UsageError
 
 HEAD = "schema = 1\n"
@@ -204,3 +204,18 @@ def test_a_label_or_a_place_is_not_part_of_what_a_source_is() -> None:
     (source,) = _read(HEAD + FOLDER).sources
     assert source._replace(into="x", upstream="y").key() == source.key()
     assert source._replace(subdir="x").key() != source.key()
+
+
+@pytest.mark.parametrize(
+    ("url", "label"),
+    [
+        ("https://me:p@ss@host.example/a/b.git", "https://host.example/a/b.git"),
+        ("https://token@host.example/a?key=1#x", "https://host.example/a"),
+        ("ssh://git@host.example/a.git", "ssh://host.example/a.git"),
+        ("git@host.example:a/b.git", "git@host.example:a/b.git"),
+        ("https://host.example/a@b/c.git", "https://host.example/a@b/c.git"),
+        ("/home/me/a b", "/home/me/a b"),
+    ],
+)
+def test_a_label_holds_no_credentials(url: str, label: str) -> None:
+    assert Source(kind="git", url=url, rev="v1").label == f"{label} v1"
