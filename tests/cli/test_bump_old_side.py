@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .conftest import Diff
-from .test_bump import Carry, carry
+from .test_bump import Carry, carry, statuses
 
 __all__ = ["carry"]
 
@@ -45,3 +45,19 @@ def test_a_patch_of_several_files_follows_one_that_upstream_renamed(carry: Carry
     (row,) = run("bump", "new", "--accept-adapted", "--json").json["patches"]
     assert row["status"] == "adapted" and "f.c is g.c now" in row["reason"]
     assert "+++ b/g.c" in (run.root / "patches/0001-two.patch").read_text()
+
+
+def test_a_hunk_stands_where_its_new_number_says(carry: Carry, diff: Diff) -> None:
+    """git never looks at the old number; going by that, the line would land in another function."""
+    functions = [f"int f{i}(int x) {{\n    int y = x * {i};\n    log_it(y);\n    return y;\n}}\n\n" for i in range(6)]
+    text = "".join(functions)
+    ours = functions[4].replace("log_it(y);\n", "log_it(y);\n    mine(y);\n")
+    patch = diff("f.c", text, text.replace(functions[4], ours))
+    assert "@@ -25,6 +25,7 @@" in patch
+    new = text.replace("x * 4", "x * 44")
+    run = carry({"f.c": text}, {"f.c": new}, {"1-a.patch": patch.replace("@@ -25,6", "@@ -13,6")})
+    assert statuses(run, "new") == {"1-a.patch": "regenerated"}
+    assert run("apply").code == 0
+    assert (run.root / "tree/f.c").read_text() == new.replace(
+        functions[4].replace("4;", "44;"), ours.replace("4;", "44;")
+    )
