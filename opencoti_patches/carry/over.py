@@ -9,17 +9,19 @@ from typing import NamedTuple
 from opencoti_patches.carry import threeway
 from opencoti_patches.carry.align import Alignment, Region, regions_of
 from opencoti_patches.carry.follow import Follower
+from opencoti_patches.carry.in_way import in_way
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.carry.threeway import Brought
 from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, blob_id, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function
-from opencoti_patches.plan.replay import Lines, lines_of
+from opencoti_patches.plan.replay import Lines, lines_of, put
 from opencoti_patches.series.parse import Parsed
 
 _INDEX = re.compile(rb"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _LETTERS = {bytes([c]) for c in range(256) if bytes([c]).isalnum() or c == ord("_")}
 _NAME = re.compile(rb"\b(?=\w*_\w|\w*[a-z][A-Z])[A-Za-z_]\w{3,}\b")  # as a project names things
+_UNMARKED = "; nothing marks a conflict in such a file: make it what it should be"
 
 
 class Conflict(Exception):
@@ -61,6 +63,13 @@ def carry(entry: Entry, parsed: Parsed, sides: Sides) -> Over:
     return _Carry(entry, parsed, sides).run()
 
 
+class _Both(NamedTuple):
+    """A file's lines on the old base, its content on the new one; None where it is not there, or not known."""
+
+    old: Lines | None
+    now: bytes | None
+
+
 class _Carry:
     def __init__(self, entry: Entry, parsed: Parsed, sides: Sides) -> None:
         self.entry = entry
@@ -73,6 +82,7 @@ class _Carry:
         self.live = 0  # changes that upstream does not have
         self.texts: list[tuple[bytes, bytes]] = []  # the touched files, before and now
         self.away: dict[str, tuple[FilePatch, list[Brought]]] = {}  # changes that go to another file, by its path
+        self.made: dict[str, _Both] = {}  # what parts before left; a file's second part goes on from there
 
     def run(self) -> Over:
         raw, parts, at = self.entry.raw, [self.parsed.header], len(self.parsed.header)
@@ -105,19 +115,27 @@ class _Carry:
         path = printable(f.path)
         if f.binary:
             return self._whole(f, text, path)
+        if f.operation != "modify" and f.new and self._not_free(f, f.new):
+            return b""
         if f.operation == "create":
-            there = self.sides.now(f.new or "")
+            there = self._both(f.new or "").now
             self.live += there is None
-            made = b"".join(x for h in f.hunks for x in h.added)
+            lines = [x for h in f.hunks for x in h.added]
+            made = b"".join(lines)
+            self.made[f.new or ""] = _Both(lines, made)
             if there is None:
                 return text
             if there == made:
                 self._whole_is_done(path, "there")
                 return b""
-            self.stuck.append(f"{path} is there already, with other contents")
+            how = f", binary ones{_UNMARKED}" if binary(there) else ""
+            self.stuck.append(f"{path} is there already, with other contents{how}")
             return b""
         old_path = f.old or ""
-        old, now = self.sides.old(old_path), self.sides.now(old_path)
+        moves = f.operation in ("rename", "copy")  # to git, from what the file was before the patch
+        old, now = (self.sides.old(old_path), self.sides.now(old_path)) if moves else self._both(old_path)
+        if f.operation == "delete" or (f.operation == "rename" and old_path not in self.made):
+            self.made[old_path] = _Both(None, None)
         if now is None and f.operation == "delete":
             self._whole_is_done(path, "deleted")
             return b""
@@ -126,7 +144,24 @@ class _Carry:
             return b""
         if now is None:
             return self._renamed(f, old, path)
+        if f.hunks and binary(now) and not binary(b"".join(old)):
+            self.stuck.append(f"{path} is binary now{_UNMARKED}")
+            return b""
         return self._changed(f, old, now, path)
+
+    def _both(self, path: str) -> _Both:
+        """A file as the part that is next finds it, before and now."""
+        return self.made.get(path) or _Both(self.sides.old(path), self.sides.now(path))
+
+    def _not_free(self, f: FilePatch, path: str) -> bool:
+        """Whether something else stands where a part makes a file."""
+        why = in_way(path, self.sides.state, self.parsed.files)
+        gone = any(g.old == path and g.operation in ("rename", "delete") for g in self.parsed.files)
+        if not why and f.operation != "create" and not gone and self._both(path).now is not None:
+            why = f"{printable(path)} is there already"
+        if why:
+            self.stuck.append(f"{why}, where the patch makes a file")
+        return bool(why)
 
     def _whole_is_done(self, path: str, what: str) -> None:
         self.done.append(f"{path} is {what} already")
@@ -139,8 +174,9 @@ class _Carry:
 
     def _renamed(self, f: FilePatch, old: Lines, path: str) -> bytes:
         new_path = self.sides.renamed(f.old or "")
-        now = self.sides.now(new_path) if new_path else None
+        now = self._both(new_path).now if new_path else None
         if new_path is None or now is None:
+            self.made[f.old or ""] = _Both(None, None)
             if f.operation == "modify" and self._all_away(f, old, path):
                 return b""
             if len(self.parsed.files) > 1 and f.operation == "modify":
@@ -154,12 +190,16 @@ class _Carry:
         self.doubts.append(f"{path} is {printable(new_path)} now")
         moved = f._replace(old=new_path, new=new_path)
         text = self._changed(moved, old, now, printable(new_path))
+        self.made[f.old or ""] = _Both(self.made[new_path].old, None)
         return _under_another_name(text, f.old or "", new_path)
 
     def _changed(self, f: FilePatch, old: Lines, now: bytes, path: str) -> bytes:
         before = b"".join(old)
+        patched = list(old)
+        was = patched if all(put(patched, h, 0) for h in f.hunks) else None
         if before == now and f.operation == "modify" and all(map(self._stands, f.hunks)):
             self.texts.append((now, now))
+            self.made[f.new or ""] = _Both(was, None if was is None else b"".join(was))
             self.live += 1
             return self.entry.raw[f.span[0] : f.span[1]]
         new = lines_of(now)
@@ -181,13 +221,15 @@ class _Carry:
             elif has_functions(f.path) and (other := _other_function(alignment, b)):
                 self.doubts.append(f"{path}, hunk {b.hunk}: {other}")
         body = hunks(new, result.brought)
-        if f.operation == "delete" and threeway.applied(new, result.brought):
+        after = b"".join(threeway.applied(new, result.brought))
+        if f.new:
+            self.made[f.new] = _Both(was, after)
+        if f.operation == "delete" and after:
             self.stuck.append(f"{path}: upstream added lines to the file that it deletes")
             return b""
         head = self.entry.raw[f.span[0] : f.hunks[0].span[0]] if f.hunks else self.entry.raw[f.span[0] : f.span[1]]
         if not body and f.hunks and f.operation == "modify" and f.old_mode == f.new_mode:
             return b""
-        after = b"".join(threeway.applied(new, result.brought))
         return indexed(head, now, after, gone=f.operation == "delete") + body
 
     def _goes_away(self, f: FilePatch, away: Sequence[tuple[str, Brought]], path: str) -> None:
@@ -228,6 +270,11 @@ class _Carry:
         """Whether a hunk stood at the very line that the patch names."""
         begin = hunk.span[0]
         return self.entry.raw[begin : begin + 30].startswith((b"@@ -%d," % hunk.old_start, b"@@ -%d " % hunk.old_start))
+
+
+def binary(content: bytes) -> bool:
+    """Whether git takes a file for a binary one."""
+    return b"\0" in content[:8000]
 
 
 def gone_names(parsed: Parsed, texts: Sequence[tuple[bytes, bytes]], but: Collection[str] = ()) -> str:

@@ -7,6 +7,7 @@ can be taken up after a crash or on another day; nothing in the project changes 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -158,6 +159,11 @@ def resolution(store: Store, session: Session) -> TreeId:
             )
     for path in session.files:
         if path not in changed and path not in session.made:  # one with markers was touched: they are gone
+            if not _free(folder, path):
+                if tree != session.laid:
+                    continue
+                hint = f"make room for it, or put the file that the patch makes elsewhere in {folder}; or leave the patch out: 'bump --skip'"
+                raise Refused("untouched", f"{printable(path)} is a conflict: something else stands there", hint)
             hint = f"make it what the patch wants in {folder}; if upstream's is right as it is, leave the patch out: 'bump --skip'"
             raise Refused("untouched", f"{printable(path)} is a conflict, and is still as upstream has it", hint)
     if not changed:
@@ -167,6 +173,13 @@ def resolution(store: Store, session: Session) -> TreeId:
             f"resolve it in {folder}, or 'opencoti-patches bump --skip {session.waits_for}'",
         )
     return tree
+
+
+def _free(folder: Path, path: str) -> bool:
+    """Whether a file can stand at a path: no folder does, and no file is above it."""
+    target = folder / path
+    parents = [p for p in target.parents if folder in p.parents]
+    return not target.is_dir() and all(p.is_dir() or not os.path.lexists(p) for p in parents)
 
 
 def keep(store: Store, session: Session, raw: bytes) -> Session:

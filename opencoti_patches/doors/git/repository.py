@@ -329,14 +329,17 @@ class Repository:
         trees = self._run("mktree", "--batch", input="\n".join(sides).encode(), doing="compare files").decode().split()
         return self._run("diff-tree", "-p", *_ALIGNING, *trees, doing="compare files")
 
-    def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool]:
-        """git's three-way merge of one file, with diff3 markers: the text, and whether it is whole."""
+    def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool] | None:
+        """git's three-way merge of one file, with diff3 markers: the text, and whether it is whole; None where a side
+        is binary."""
         paths = []
         for label, content in (("theirs", theirs), ("old", old), ("ours", ours)):
             paths.append(folder / f"merge-{label}")
             fs.scribble(paths[-1], content)
         args = ["merge-file", "-p", "--diff3", "-L", "upstream", "-L", f"before {name}", "-L", name, *map(str, paths)]
         done = call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder)
+        if done.code > 127 and "Cannot merge binary files" in done.error_text:
+            return None
         if done.code > 127:
             raise CouldNot("git", f"git merge-file failed: {done.error_text}", "")
         return done.out, done.code == 0

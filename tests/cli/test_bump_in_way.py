@@ -1,0 +1,137 @@
+"""``bump`` where upstream has something else in a patch's place: one conflict, told as such, and the rest is carried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import HEADER, Diff, Sandbox
+from .test_bump import Carry, carry, edit, git, statuses
+
+__all__ = ["carry"]
+
+TEXT = "".join(f"line {i}\n" for i in range(1, 31))
+OTHER = {"g.c": TEXT}
+BINARY = "a\0b\n"
+NEXT = edit(TEXT, ("line 9\n", "line 9\nours\n"))
+
+
+def makes(path: str, mode: str = "100644") -> str:
+    return f"{HEADER}diff --git a/{path} b/{path}\nnew file mode {mode}\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+ours\n"
+
+
+def moves(to: str) -> str:
+    return f"{HEADER}diff --git a/f.c b/{to}\nsimilarity index 100%\nrename from f.c\nrename to {to}\n"
+
+
+CASES = {
+    "a binary file": ({}, {"n": BINARY}, makes("n"), "n"),
+    "a folder": ({}, {"n/x": "theirs\n"}, makes("n"), "n"),
+    "a file for a folder": ({}, {"n": "theirs\n"}, makes("n/x"), "n/x"),
+    "text became binary": ({"f.c": TEXT}, {"f.c": BINARY}, "edit", "f.c"),
+    "a file became a folder": ({"f.c": TEXT}, {"f.c/x": "theirs\n"}, "edit", "f.c"),
+    "a name is taken": ({"f.c": TEXT}, {"f.c": TEXT, "k.c": "theirs\n"}, moves("k.c"), "k.c"),
+    "a name is taken by a folder": ({"f.c": TEXT}, {"f.c": TEXT, "k.c/x": "theirs\n"}, moves("k.c"), "k.c"),
+    "a link for a file": ({}, {"n": "theirs\n"}, makes("n", "120000").replace("+ours", "+g.c"), "n"),
+}
+
+
+@pytest.fixture(params=CASES)
+def taken(request: pytest.FixtureRequest, carry: Carry, diff: Diff) -> tuple[Sandbox, str]:
+    """A project whose first patch finds something else in its place, and where that is; the second is carried."""
+    old, new, patch, path = CASES[request.param]
+    if patch == "edit":
+        patch = diff("f.c", TEXT, edit(TEXT, ("line 30\n", "line 30\nours\n")))
+    new = {**new, "g.c": edit(TEXT, ("line 10\n", "line 10, theirs\n"))}
+    return carry(old | OTHER, new, {"1-a.patch": patch, "2-b.patch": diff("g.c", TEXT, NEXT)}), path
+
+
+def test_it_is_that_patchs_conflict_and_can_be_skipped(taken: tuple[Sandbox, str]) -> None:
+    run, _ = taken
+    before = run.files()
+    assert statuses(run, "new", "--accept-adapted") == {"1-a.patch": "conflict", "2-b.patch": "regenerated"}
+    assert run.files() == before
+    assert run("upstreamed", "--rev", "new", "--json").code == 0
+    assert run("bump", "--skip", "1", "--json").code == 0
+    assert run("check", "--no-offset").code == 0
+    run.write("patches/series", "1-a.patch\n2-b.patch\n")
+    regen = run("regen", "--accept-adapted", "--json").json["patches"]
+    assert [row["status"] for row in regen] == ["conflict", "kept"]
+    assert run("upstreamed", "--json").code == 0
+
+
+def test_it_can_be_given_up_and_resolved_by_hand(taken: tuple[Sandbox, str]) -> None:
+    run, path = taken
+    before = run.files()
+    answer = run("bump", "new", "--json").json
+    assert answer["files"] == [path]
+    refused = run("bump", "--continue", "--json")
+    assert (refused.code, refused.json["error"]["code"]) in [(1, "untouched"), (1, "markers")]
+    assert (run("bump", "--abort").code, run.files()) == (0, before)
+    work = Path(run("bump", "new", "--json").json["worktree"])
+    for p in (work / path, *(work / path).parents):
+        if p.is_dir() and p == work / path:
+            (p / "x").unlink()
+            p.rmdir()
+        elif p.is_file() and p != work:
+            p.unlink()
+    (work / path).parent.mkdir(exist_ok=True)
+    (work / path).write_text("ours\n")
+    done = run("bump", "--continue", "--json")
+    assert (done.code, done.json["ok"]) == (0, True), done.err
+    assert run("check", "--no-offset").code == 0
+    assert run("apply").code == 0
+    assert (run.root / "tree" / path).read_text() == "ours\n"
+
+
+def test_what_a_patch_makes_may_end_elsewhere(carry: Carry) -> None:
+    run = carry(OTHER, OTHER | {"n/x": "theirs\n"}, {"1-a.patch": makes("n")})
+    work = Path(run("bump", "new", "--json").json["worktree"])
+    (work / "n.c").write_text("ours\n")
+    assert run("bump", "--continue", "--json").code == 0
+    assert "+++ b/n.c\n" in (run.root / "patches/1-a.patch").read_text()
+
+
+def test_a_link_of_upstreams_is_not_replaced(carry: Carry) -> None:
+    run = carry(OTHER, OTHER, {"1-a.patch": makes("n")})
+    upstream = run.root / "upstream"
+    (upstream / "n").symlink_to("g.c")
+    git(upstream, "add", "n")
+    git(upstream, "commit", "-qm", "link")
+    git(upstream, "tag", "-f", "new")
+    answer = run("bump", "new", "--json").json
+    assert answer["patches"][0]["reason"] == "n is a symbolic link there, where the patch makes a file"
+    assert (Path(answer["worktree"]) / "n").readlink() == Path("g.c")
+
+
+def test_text_is_not_laid_out_as_a_link(carry: Carry) -> None:
+    """The index line says that the file is a link: git refuses that."""
+    text = "../" * 2000 + "etc\n"
+    hunk = f"@@ -1 +1,2 @@\n {text}+ours\n"
+    patch = f"{HEADER}diff --git a/f.c b/f.c\nindex 1234567..2345678 120000\n--- a/f.c\n+++ b/f.c\n{hunk}"
+    run = carry({"f.c": text}, {"f.c": text}, {"1-a.patch": patch})
+    answer = run("bump", "new", "--json").json
+    assert answer["patches"][0]["status"] == "conflict"
+    assert not (Path(answer["worktree"]) / "f.c").is_symlink()
+
+
+def test_names_that_a_strip_level_takes_away(carry: Carry) -> None:
+    patch = HEADER + "diff --git a/b/f.c b/b/k.c\nsimilarity index 100%\ncopy from f.c\ncopy to k.c\n"
+    run = carry({"f.c": TEXT}, {"f.c": TEXT}, {"1-a.patch": patch})
+    run.write("patches/series", "1-a.patch -p2\n")
+    assert statuses(run, "new") == {"1-a.patch": "conflict"}
+    assert run("bump", "--skip", "1").code == 0
+
+
+def test_two_parts_on_one_file_follow_one_another(carry: Carry, diff: Diff) -> None:
+    first = edit(TEXT, ("line 4\n", "line 4\nfirst\n"))
+    second = edit(first, ("line 20\n", "line 20\nsecond\n"))
+    patch = diff("f.c", TEXT, first) + diff("f.c", first, second).removeprefix(HEADER)
+    new = "top\n" + edit(TEXT, ("line 5\n", "line five\n"), ("line 21\n", "line twenty-one\n"))
+    run = carry({"f.c": TEXT}, {"f.c": new}, {"1-a.patch": patch})
+    assert set(statuses(run, "new", "--accept-adapted").values()) <= {"regenerated", "adapted"}
+    assert run("check", "--no-offset").code == 0
+    assert run("apply").code == 0
+    wanted = edit(new, ("line 4\n", "line 4\nfirst\n"), ("line 20\n", "line 20\nsecond\n"))
+    assert (run.root / "tree/f.c").read_text() == wanted
