@@ -23,3 +23,8 @@ def in_way(path: str, state: Mapping[str, IndexEntry], files: Collection[FilePat
         what = "symbolic link" if state[path][0] == "120000" else "submodule"
         return f"{printable(path)} is a {what} there"
     return ""
+
+
+def can_link(target: bytes) -> bool:
+    """Whether a disk takes a symbolic link to this; git's trees hold any."""
+    return 0 < len(target) < 4096 and b"\0" not in target

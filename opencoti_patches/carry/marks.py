@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from opencoti_patches.carry.in_way import in_way
+from opencoti_patches.carry.in_way import can_link, in_way
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.over import Sides
-from opencoti_patches.core.model import IndexEntry, PatchName, TreeId
+from opencoti_patches.core.model import IndexEntry, PatchName, TreeId, blob_id
+from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Repository
 from opencoti_patches.plan.replay import Lines, put
 from opencoti_patches.series.parse import Parsed
@@ -22,8 +23,8 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
     conflicts: list[str] = []
     for f in exact.files:
         path, moves = f.new or f.old or "", f.operation in ("rename", "copy")
-        if not path:
-            continue  # it names none, and nobody knows what it does
+        if not all(fs.plain(p) for p in {path, f.old, f.new} if p is not None):
+            continue  # it names no file, or one that git refuses
         held = sides.state.get(f.old or path)
         before, now = list(sides.old(f.old) or []) if f.old else [], sides.now(f.old or path)
         if f.old in olds and not moves:
@@ -31,6 +32,12 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
         after = list(before)
         fits = not f.binary and all(put(after, h, 0) for h in f.hunks)
         kinds = {m[:3] for m in (f.old_mode, f.new_mode, held[0] if held else None) if m}
+        whole = blob_id(b"".join(x for h in f.hunks for x in h.old))
+        if f.operation == "delete" and held and held[1] == whole:  # a link, too
+            files[path] = None
+            continue
+        if kinds & {"120", "160"}:  # a link is made, if it can be one, and never merged
+            fits = fits and f.operation == "create" and can_link(b"".join(after))
         if not fits or len(kinds) > 1 or in_way(path, sides.state, exact.files):
             conflicts.append(path)
             continue

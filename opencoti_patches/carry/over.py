@@ -9,7 +9,7 @@ from typing import NamedTuple
 from opencoti_patches.carry import threeway
 from opencoti_patches.carry.align import Alignment, Region, regions_of
 from opencoti_patches.carry.follow import Follower
-from opencoti_patches.carry.in_way import in_way
+from opencoti_patches.carry.in_way import NOT_TEXT, in_way
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.carry.threeway import Brought
@@ -115,6 +115,8 @@ class _Carry:
         path = printable(f.path)
         if f.binary:
             return self._whole(f, text, path)
+        if self._is_special(f):
+            return self._special(f, text, path)
         if f.operation != "modify" and f.new and self._not_free(f, f.new):
             return b""
         if f.operation == "create":
@@ -152,6 +154,36 @@ class _Carry:
     def _both(self, path: str) -> _Both:
         """A file as the part that is next finds it, before and now."""
         return self.made.get(path) or _Both(self.sides.old(path), self.sides.now(path))
+
+    def _held(self, path: str | None) -> IndexEntry | None:
+        """What stands at a path now; not what an earlier part took away."""
+        made = self.made.get(path or "")
+        return None if made and made.now is None else self.sides.state.get(path or "")
+
+    def _is_special(self, f: FilePatch) -> bool:
+        held = [e[0] for p in (f.old, f.new) if p not in self.made and (e := self._held(p))]
+        return any(mode in NOT_TEXT for mode in (f.old_mode, f.new_mode, *held))
+
+    def _special(self, f: FilePatch, text: bytes, path: str) -> bytes:
+        """A link or a submodule: the change fits the very thing that it was made on, or it is made already."""
+        old, new = self._held(f.old), self._held(f.new)
+        before = blob_id(b"".join(x for h in f.hunks for x in h.old))
+        after = blob_id(b"".join(x for h in f.hunks for x in h.new))
+        links = {m for m in (f.old_mode, f.new_mode, old and old[0]) if m} <= {"120000"}
+        made = new is not None and new == ("120000", after)
+        if f.operation in ("rename", "delete"):
+            self.made[f.old or ""] = _Both(None, None)
+        if (f.operation == "delete" and old is None) or (f.operation in ("create", "modify") and f.hunks and made):
+            self._whole_is_done(path, "deleted" if f.operation == "delete" else "there")
+            return b""
+        fits = old is None if f.operation == "create" else old is not None and (not f.hunks or before == old[1])
+        if f.operation != "modify" and f.new and self._not_free(f, f.new):
+            return b""
+        if not links or not fits:
+            self.stuck.append(f"{path}: upstream has another symbolic link or submodule there, or none")
+            return b""
+        self.live += 1
+        return text
 
     def _not_free(self, f: FilePatch, path: str) -> bool:
         """Whether something else stands where a part makes a file."""

@@ -272,9 +272,13 @@ def inside(root: Path, relative: str) -> Path:
     return root / relative
 
 
+def plain(relative: str) -> bool:
+    """Whether a path is one inside a tree, and none of git's own."""
+    return not any(p in ("", ".", "..") or p.lower() == ".git" for p in relative.split("/"))
+
+
 def _guard_plain(relative: str) -> None:
-    parts = relative.split("/")
-    if relative.startswith("/") or any(p in ("", ".", "..") or p.lower() == ".git" for p in parts):
+    if not plain(relative):
         raise CouldNot("unsafe-path", f"refused to write {relative!r}: it is not a plain path inside the tree", "")
 
 

@@ -116,6 +116,22 @@ def test_text_is_not_laid_out_as_a_link(carry: Carry) -> None:
     assert not (Path(answer["worktree"]) / "f.c").is_symlink()
 
 
+@pytest.mark.parametrize("target", ["", "x" * 5000, "a\0b"])
+def test_a_link_that_no_disk_takes_is_not_laid_out(carry: Carry, target: str) -> None:
+    patch = makes("ln", "120000").replace("+ours\n", f"+{target}\n\\ No newline at end of file\n" if target else "")
+    patch = patch if target else patch.split("--- ")[0]
+    run = carry({"f.c": TEXT}, {"f.c": TEXT, "n/x": "theirs\n"}, {"1-a.patch": patch + makes("n").removeprefix(HEADER)})
+    answer = run("bump", "new", "--json").json
+    assert (answer["patches"][0]["status"], sorted(answer["files"])) == ("conflict", ["ln", "n"])
+
+
+@pytest.mark.parametrize("path", [".git/x", "d/../../x"])
+def test_a_path_that_git_refuses_is_not_laid_out(carry: Carry, path: str) -> None:
+    run = carry({"f.c": TEXT}, {"f.c": TEXT}, {"1-a.patch": makes(path)})
+    assert statuses(run, "new") == {"1-a.patch": "conflict"}
+    assert run("bump", "--skip", "1").code == 0
+
+
 def test_names_that_a_strip_level_takes_away(carry: Carry) -> None:
     patch = HEADER + "diff --git a/b/f.c b/b/k.c\nsimilarity index 100%\ncopy from f.c\ncopy to k.c\n"
     run = carry({"f.c": TEXT}, {"f.c": TEXT}, {"1-a.patch": patch})
@@ -135,3 +151,57 @@ def test_two_parts_on_one_file_follow_one_another(carry: Carry, diff: Diff) -> N
     assert run("apply").code == 0
     wanted = edit(new, ("line 4\n", "line 4\nfirst\n"), ("line 20\n", "line 20\nsecond\n"))
     assert (run.root / "tree/f.c").read_text() == wanted
+
+
+def linked(run: Sandbox, old: str, new: str) -> Sandbox:
+    """The upstream with a link ``ln`` to these; empty for none."""
+    upstream = run.root / "upstream"
+    for tag, to in (("old", old), ("new", new)):
+        git(upstream, "checkout", "-q", "--detach", tag)
+        if to:
+            (upstream / "ln").symlink_to(to)
+            git(upstream, "add", "ln")
+        git(upstream, "commit", "-q", "--allow-empty", "-m", "link")
+        git(upstream, "tag", "-f", tag)
+    return run
+
+
+def link(old: str, new: str) -> str:
+    """A patch that makes the link one to ``new``, or takes it away."""
+    end = "\\ No newline at end of file\n"
+    head = "index 1234567..2345678 120000\n" if old and new else f"{'new' if new else 'deleted'} file mode 120000\n"
+    names = f"--- {'a/ln' if old else '/dev/null'}\n+++ {'b/ln' if new else '/dev/null'}\n"
+    lines = (f"-{old}\n{end}" if old else "") + (f"+{new}\n{end}" if new else "")
+    return f"diff --git a/ln b/ln\n{head}{names}@@ -{int(bool(old))}{'' if old else ',0'} +{int(bool(new))}{'' if new else ',0'} @@\n{lines}"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "alone", "beside"),
+    [
+        (("g.c", ""), "g.c", "kept", "regenerated"),
+        (("g.c", ""), "", "upstreamed", "adapted"),
+        (("g.c", ""), "h.c", "conflict", "conflict"),
+        (("g.c", "h.c"), "g.c", "kept", "regenerated"),
+        (("g.c", "h.c"), "h.c", "upstreamed", "adapted"),
+        (("g.c", "h.c"), "", "conflict", "conflict"),
+        (("", "h.c"), "", "kept", "regenerated"),
+        (("", "h.c"), "h.c", "upstreamed", "adapted"),
+    ],
+)
+def test_a_link_fits_what_it_was_made_on(
+    carry: Carry, diff: Diff, ours: tuple[str, str], theirs: str, alone: str, beside: str
+) -> None:
+    """As a patch of its own, and in one whose text has to be carried; the text is there, so git takes neither."""
+    patches = {"1-alone.patch": HEADER + link(*ours)}
+    run = linked(
+        carry({"g.c": TEXT}, {"g.c": edit(TEXT, ("line 10\n", "line 10, theirs\n"))}, patches), ours[0], theirs
+    )
+    found = run("bump", "new", "--dry-run", "--accept-adapted", "--json").json["patches"]
+    assert [row["status"] for row in found] == [alone]
+    run.write("patches/1-alone.patch", diff("g.c", TEXT, NEXT) + link(*ours))
+    assert statuses(run, "new", "--accept-adapted") == {"1-alone.patch": beside}
+    if beside != "conflict":
+        assert run("apply").code == 0
+        at = run.root / "tree/ln"
+        assert (str(at.readlink()) if at.is_symlink() else "") == ours[1]
+        assert (run.root / "tree/g.c").read_text() == edit(NEXT, ("line 10\n", "line 10, theirs\n"))
