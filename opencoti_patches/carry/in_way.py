@@ -25,6 +25,11 @@ def in_way(path: str, state: Mapping[str, IndexEntry], files: Collection[FilePat
     return ""
 
 
+def other_kind(f: FilePatch, held: IndexEntry | None) -> bool:
+    """Whether a patch takes a file for another kind of thing than it is, or would make it one: git refuses that."""
+    return len({m[:3] for m in (f.old_mode, f.new_mode, held and held[0]) if m}) > 1
+
+
 def can_link(target: bytes) -> bool:
     """Whether a disk takes a symbolic link to this; git's trees hold any."""
     return 0 < len(target) < 4096 and b"\0" not in target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from opencoti_patches.carry.in_way import can_link, in_way
+from opencoti_patches.carry.in_way import NOT_TEXT, can_link, in_way, other_kind
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.over import Sides
 from opencoti_patches.core.model import IndexEntry, PatchName, TreeId, blob_id
@@ -31,14 +31,15 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
             before, now = list(olds[f.old]), _content(files, f.old)
         after = list(before)
         fits = not f.binary and all(put(after, h, 0) for h in f.hunks)
-        kinds = {m[:3] for m in (f.old_mode, f.new_mode, held[0] if held else None) if m}
         whole = blob_id(b"".join(x for h in f.hunks for x in h.old))
         if f.operation == "delete" and held and held[1] == whole:  # a link, too
             files[path] = None
             continue
-        if kinds & {"120", "160"}:  # a link is made, if it can be one, and never merged
+        if {f.old_mode, f.new_mode, held and held[0]} & {
+            *NOT_TEXT
+        }:  # a link is made, if it can be one, and never merged
             fits = fits and f.operation == "create" and can_link(b"".join(after))
-        if not fits or len(kinds) > 1 or in_way(path, sides.state, exact.files):
+        if not fits or other_kind(f, held) or in_way(path, sides.state, exact.files):
             conflicts.append(path)
             continue
         olds[path] = after

@@ -15,7 +15,7 @@ from shlex import quote
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import by_blob, guards, ladder, note, over, rows
 from opencoti_patches.carry.compose import composed
-from opencoti_patches.carry.in_way import in_way
+from opencoti_patches.carry.in_way import in_way, other_kind
 from opencoti_patches.carry.model import HunkHow, Row
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, PatchName, Problem, Series, TreeId, printable
@@ -268,6 +268,8 @@ class _Walk:
         old = f.old or ""
         if old not in state or state[old][0] in ("120000", "160000"):
             raise _Conflict(f"{printable(old)} is not a file of the tree")
+        if other_kind(f, state[old]):
+            raise _Conflict(f"{printable(old)} is a file, and the patch takes it for something else")
         if f.new in contents or (old in contents and f.operation != "copy"):
             raise _Conflict(f"{path} is in the patch twice")
         lines = lines_of(self.store.repo.blobs([state[old][1]])[state[old][1]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,10 @@ def test_text_is_not_laid_out_as_a_link(carry: Carry) -> None:
     answer = run("bump", "new", "--json").json
     assert answer["patches"][0]["status"] == "conflict"
     assert not (Path(answer["worktree"]) / "f.c").is_symlink()
+    assert run("bump", "--abort").code == 0
+    for modes in ("index 1234567..2345678 120000\n", "old mode 100644\nnew mode 120000\n"):
+        run.write("patches/1-a.patch", re.sub("index .*\n", modes, patch))
+        assert run("regen", "--accept-adapted", "--json").json["patches"][0]["status"] == "conflict"
 
 
 @pytest.mark.parametrize("target", ["", "x" * 5000, "a\0b"])
