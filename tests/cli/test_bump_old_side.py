@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
+import subprocess
+
 import pytest
 
 from .conftest import Diff
@@ -61,3 +65,22 @@ def test_a_hunk_stands_where_its_new_number_says(carry: Carry, diff: Diff) -> No
     assert (run.root / "tree/f.c").read_text() == new.replace(
         functions[4].replace("4;", "44;"), ours.replace("4;", "44;")
     )
+
+
+def test_a_lost_object_is_had_again_by_what_the_hint_says(carry: Carry, diff: Diff) -> None:
+    run = carry({"f.c": OLD}, {"f.c": NEW}, {"1-a.patch": diff("f.c", OLD, OLD + "ours\n")})
+    assert run("check").code == 0
+    objects = run.root / ".opencoti/objects.git"
+    for pack in (objects / "objects/pack").glob("*.pack"):
+        pack.rename(run.root / "pack")
+        with (run.root / "pack").open("rb") as f:
+            subprocess.run(["git", "--git-dir", objects, "unpack-objects", "-q"], stdin=f, check=True)
+    for blob in (b"blob %d\0" % len(x) + x for x in (OLD.encode(),)):
+        oid = hashlib.sha1(blob).hexdigest()
+        (objects / "objects" / oid[:2] / oid[2:]).unlink()
+    for command in (["bump", "new"], ["bootstrap", "WORK"]):
+        lost = run(*command, "--json")
+        assert (lost.code, "delete the folder objects.git" in lost.json["error"]["hint"]) == (3, True), lost.json
+    shutil.rmtree(objects)
+    assert run("bootstrap", "WORK").code == 0
+    assert statuses(run, "new", "--dry-run") == {"1-a.patch": "renumbered"}

@@ -50,11 +50,16 @@ def call(
     return proc.run(["git", *options, *args], cwd=cwd, env=env, input=input, chatty=chatty, meanwhile=meanwhile)
 
 
+LOST = "delete the folder objects.git in the store (.opencoti), and run it again: what it held is fetched anew"
+_LOST = ("unable to read sha1 file", "missing blob", "missing tree", "bad object", "unable to read tree")
+
+
 def must(done: proc.Done, doing: str) -> bytes:
     """What it printed; CouldNot ``git`` with its first line if it failed to ``doing``."""
     if done.code:
         first = next((line for line in done.error_text.splitlines() if line), f"exit {done.code}")
-        raise CouldNot("git", f"git could not {doing}: {first.removeprefix('fatal: ').removeprefix('error: ')}", "")
+        hint = LOST if any(words in done.error_text for words in _LOST) else ""
+        raise CouldNot("git", f"git could not {doing}: {first.removeprefix('fatal: ').removeprefix('error: ')}", hint)
     return done.out
 
 

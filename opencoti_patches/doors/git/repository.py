@@ -13,7 +13,7 @@ from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, encode
 from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.apply import Applied, arguments, read_apply, without_crash
-from opencoti_patches.doors.git.call import SAFE, batch, call, environment, must
+from opencoti_patches.doors.git.call import LOST, SAFE, batch, call, environment, must
 from opencoti_patches.doors.git.changes import TreeChanges, read_changes
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
@@ -209,11 +209,7 @@ class Repository:
         out = self._run("cat-file", "--batch", doing="read objects", input="".join(o + "\n" for o in asked).encode())
         for oid, content in zip(asked, batch(out), strict=True):
             if content is None:
-                raise CouldNot(
-                    "store",
-                    f"object {oid} is missing from the store",
-                    "delete the store (.opencoti) and bootstrap again",
-                )
+                raise CouldNot("store", f"object {oid} is missing from the store", LOST)
             found[oid] = content
             if self._room > len(content):
                 self._room -= len(content)
