@@ -19,18 +19,21 @@ _QUICK = 8 << 20  # bytes
 _FILES = 10_000
 
 
+HINTS = {
+    errno.ENOSPC: "free some space and run it again; nothing was changed",
+    errno.EDQUOT: "the disk quota is used up; nothing was changed",
+    errno.EACCES: "check the permissions",
+    errno.EROFS: "the file system is read-only; OPENCOTI_STORE moves the store elsewhere",
+}
+
+
 @contextlib.contextmanager
 def disk_errors(doing: str) -> Iterator[None]:
     """Turn an OSError inside into one clear line: ``doing`` completes "cannot …"."""
     try:
         yield
     except OSError as e:
-        hint = {
-            errno.ENOSPC: "free some space and run it again; nothing was changed",
-            errno.EDQUOT: "the disk quota is used up; nothing was changed",
-            errno.EACCES: "check the permissions",
-            errno.EROFS: "the file system is read-only; OPENCOTI_STORE moves the store elsewhere",
-        }.get(e.errno or 0, "")
+        hint = HINTS.get(e.errno or 0, "")
         raise CouldNot(
             "disk", f"cannot {doing}: {e.strerror or e}{f' ({e.filename})' if e.filename else ''}", hint
         ) from None

@@ -1,4 +1,4 @@
-"""Scratch files in memory, on a machine whose memory is full before or while they are written."""
+"""Memory that is full before or while scratch files are written in it, and a disk on which git cannot write."""
 
 from __future__ import annotations
 
@@ -23,6 +23,19 @@ try:
 except CouldNot as e:
     print(e.code, e.message)
 """
+READ_ONLY = """
+import subprocess
+from pathlib import Path
+from opencoti_patches.core.errors import CouldNot
+from opencoti_patches.doors.git import Repository
+repo = Repository(Path("/dev/shm/objects.git"))
+repo.create()
+subprocess.run(["mount", "-o", "remount,ro", "/dev/shm"], check=True)
+try:
+    repo.hash_blobs([b"one"])
+except CouldNot as e:
+    print(e.hint)
+"""
 
 
 def in_small_memory(options: str, program: str) -> str:
@@ -44,3 +57,7 @@ def test_memory_without_room_for_bytes_or_files_is_not_used(options: str, where:
 def test_memory_that_runs_full_is_named() -> None:
     said = in_small_memory("size=64m", FULL)
     assert said.startswith("disk /dev/shm ran full")
+
+
+def test_what_git_cannot_write_has_the_disks_hint() -> None:
+    assert "OPENCOTI_STORE" in in_small_memory("size=64m", READ_ONLY)
