@@ -24,6 +24,7 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
     for f in exact.files:
         path, moves = f.new or f.old or "", f.operation in ("rename", "copy")
         if not all(fs.plain(p) for p in {path, f.old, f.new} if p is not None):
+            conflicts.append(path or next(filter(None, reversed(f.raw_paths)), name))
             continue  # it names no file, or one that git refuses
         held = sides.state.get(f.old or path)
         before, now = list(sides.old(f.old) or []) if f.old else [], sides.now(f.old or path)

@@ -147,7 +147,7 @@ def resolution(store: Store, session: Session) -> TreeId:
         raise Refused(
             "session-lost", f"the worktree {folder} is gone", "'opencoti-patches bump --abort', then start again"
         )
-    tree, _new = work.snapshot(also=[*session.made, *session.files])
+    tree, _new = work.snapshot(also=[p for p in (*session.made, *session.files) if fs.plain(p)])
     changed = store.repo.diff_trees(TreeId(session.before), tree)
     contents = store.repo.blobs(new[1] for _, new in changed.values() if new)
     for path, (_, new) in changed.items():
@@ -159,11 +159,13 @@ def resolution(store: Store, session: Session) -> TreeId:
             )
     for path in session.files:
         if path not in changed and path not in session.made:  # one with markers was touched: they are gone
-            if not _free(folder, path):
+            if not _stands(folder, path):
                 if tree != session.laid:
                     continue
-                hint = f"make room for it, or put the file that the patch makes elsewhere in {folder}; or leave the patch out: 'bump --skip'"
-                raise Refused("untouched", f"{printable(path)} is a conflict: something else stands there", hint)
+                hint = (
+                    f"put what the patch makes into {folder}, there or elsewhere; or leave the patch out: 'bump --skip'"
+                )
+                raise Refused("untouched", f"{printable(path)} is a conflict, and no such file is there to merge", hint)
             hint = f"make it what the patch wants in {folder}; if upstream's is right as it is, leave the patch out: 'bump --skip'"
             raise Refused("untouched", f"{printable(path)} is a conflict, and is still as upstream has it", hint)
     if not changed:
@@ -175,11 +177,10 @@ def resolution(store: Store, session: Session) -> TreeId:
     return tree
 
 
-def _free(folder: Path, path: str) -> bool:
-    """Whether a file can stand at a path: no folder does, and no file is above it."""
+def _stands(folder: Path, path: str) -> bool:
+    """Whether there is a file at a path of the worktree; a patch may name one that cannot be."""
     target = folder / path
-    parents = [p for p in target.parents if folder in p.parents]
-    return not target.is_dir() and all(p.is_dir() or not os.path.lexists(p) for p in parents)
+    return fs.plain(path) and os.path.lexists(target) and not target.is_dir()
 
 
 def keep(store: Store, session: Session, raw: bytes) -> Session:

@@ -134,6 +134,7 @@ def test_a_link_that_no_disk_takes_is_not_laid_out(carry: Carry, target: str) ->
 def test_a_path_that_git_refuses_is_not_laid_out(carry: Carry, path: str) -> None:
     run = carry({"f.c": TEXT}, {"f.c": TEXT}, {"1-a.patch": makes(path)})
     assert statuses(run, "new") == {"1-a.patch": "conflict"}
+    assert run("bump", "--continue", "--json").json["error"]["code"] == "untouched"
     assert run("bump", "--skip", "1").code == 0
 
 
@@ -142,6 +143,7 @@ def test_names_that_a_strip_level_takes_away(carry: Carry) -> None:
     run = carry({"f.c": TEXT}, {"f.c": TEXT}, {"1-a.patch": patch})
     run.write("patches/series", "1-a.patch -p2\n")
     assert statuses(run, "new") == {"1-a.patch": "conflict"}
+    assert run("bump", "--continue", "--json").json["error"]["code"] == "untouched"
     assert run("bump", "--skip", "1").code == 0
 
 
@@ -210,3 +212,15 @@ def test_a_link_fits_what_it_was_made_on(
         at = run.root / "tree/ln"
         assert (str(at.readlink()) if at.is_symlink() else "") == ours[1]
         assert (run.root / "tree/g.c").read_text() == edit(NEXT, ("line 10\n", "line 10, theirs\n"))
+
+
+def test_a_merge_that_git_finds_clean_is_taken_and_nothing_is_remembered_of_it(carry: Carry, diff: Diff) -> None:
+    new = edit(TEXT, ("line 12\n", "line 12, theirs\n"))
+    run = carry({"g.c": TEXT}, {"g.c": new}, {"1-a.patch": diff("g.c", NEXT, TEXT)})
+    run.write("patches/series", "1-a.patch -R\n")
+    assert statuses(run, "new") == {"1-a.patch": "conflict"}
+    done = run("bump", "--continue", "--json")
+    assert (done.code, done.json["ok"]) == (0, True), done.err
+    assert run("apply").code == 0
+    assert (run.root / "tree/g.c").read_text() == edit(NEXT, ("line 12\n", "line 12, theirs\n"))
+    assert not (run.root / "patches/resolutions.jsonl").exists()
