@@ -195,7 +195,7 @@ class _Walk:
         """The row of a patch that git would refuse; None if it cannot be carried as a matter of course."""
         self.old.goto(entry)
         exact = self.old.exact(entry)
-        if exact is None or entry.reverse:
+        if exact is None or entry.reverse or not guess.readable(exact, self.scratch.state()):
             return None
 
         def content(path: str) -> bytes | None:

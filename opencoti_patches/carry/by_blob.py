@@ -21,16 +21,20 @@ def sides(parsed: Parsed, scratch: Scratch, repo: Repository, folder: Path) -> S
     """
     changed = [f for f in parsed.files if f.old and f.operation != "create"]
     oids = repo.resolve(f.old_blob or "" for f in changed)
-    if not changed or any((f.old_blob or "") not in oids for f in changed):
-        return None
     contents = repo.blobs(oids.values())
     known: dict[str, Lines] = {}
+    left: dict[str, Lines] = {}  # a file's second part goes on from its first
     for f in changed:
-        lines = lines_of(contents[oids[f.old_blob or ""]])
-        after = list(lines)
-        if f.binary or not all(put(after, h, 0) for h in f.hunks):
+        old, moves = f.old or "", f.operation in ("rename", "copy")
+        oid = oids.get(f.old_blob or "")
+        lines = left.get(old) if old in left and not moves else lines_of(contents[oid]) if oid else None
+        after = list(lines or ())
+        if lines is None or f.binary or not all(put(after, h, 0) for h in f.hunks):
             return None
-        known[f.old or ""] = lines
+        known.setdefault(old, lines)
+        left[f.path] = after
+    if not known:
+        return None
     state, texts = scratch.state(), Contents(repo, folder)
     return Sides(
         old=known.get,

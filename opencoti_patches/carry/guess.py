@@ -3,11 +3,11 @@ what it says must be what was expected."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.carry.model import Row
-from opencoti_patches.core.model import Entry, Hunk
+from opencoti_patches.core.model import Entry, Hunk, IndexEntry
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import Lines, Replay, position
 from opencoti_patches.series.parse import Parsed
@@ -34,17 +34,24 @@ class Took(NamedTuple):
     files: dict[str, Lines | None]
 
 
+def readable(parsed: Parsed, state: Mapping[str, IndexEntry]) -> bool:
+    """Whether a patch is of plain text, each file once: of others only git can tell whether it takes them. ``state`` has
+    what stands at its paths."""
+    names = [p for f in parsed.files for p in {f.old, f.new} if p]
+    modes = {m for f in parsed.files for m in (f.old_mode, f.new_mode)} | {state[p][0] for p in names if p in state}
+    plain = bool(parsed.files) and not parsed.defects and not any(f.binary for f in parsed.files)
+    return plain and len(set(names)) == len(names) and all(m[:3] == "100" for m in modes if m)
+
+
 def took(parsed: Parsed, now: Replay) -> Took | None:
     """What git would make of a patch on the files as ``now`` has them; None where it would refuse the patch, or only git
     can tell."""
-    if not parsed.files or parsed.defects:
+    if not readable(parsed, {}):
         return None
     found: list[Landing] = []
     files: dict[str, Lines | None] = {}
     for number, f in enumerate(parsed.files):
         names = {p for p in (f.old, f.new) if p}
-        if f.binary or names & files.keys():
-            return None
         lines: Lines = []
         end = 0  # of the hunk before: git puts none on lines of another
         if f.operation in ("create", "rename", "copy") and now.lines(f.new or "") is not None:
@@ -54,7 +61,7 @@ def took(parsed: Parsed, now: Replay) -> Took | None:
                 lines += hunk.new
         else:
             held = now.lines(f.old or "")
-            if held is None or (f.old_mode or "100644")[:3] != "100":
+            if held is None:
                 return None
             lines += held
             for hunk in f.hunks:

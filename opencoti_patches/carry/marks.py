@@ -5,41 +5,76 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from opencoti_patches.carry.in_way import NOT_TEXT, can_link, in_way, other_kind
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.over import Sides
-from opencoti_patches.core.model import IndexEntry, PatchName, TreeId
+from opencoti_patches.core.model import IndexEntry, PatchName, TreeId, blob_id
+from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Repository
-from opencoti_patches.plan.replay import put
+from opencoti_patches.plan.replay import Lines, put
 from opencoti_patches.series.parse import Parsed
 
 
 def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folder: Path) -> Marked:
-    """The files of a patch, ``exact`` with its hunks at their places in the old tree. ``folder`` takes a few
-    temporary files."""
+    """The files of a patch, ``exact`` with its hunks at their places in the old tree. What git cannot merge, or what
+    has no place in the tree, stays as upstream has it, without markers. ``folder`` takes a few temporary files."""
     files: dict[str, tuple[str, bytes] | None] = {}
+    olds: dict[str, Lines] = {}  # what parts before left; a file's second part goes on from there
     conflicts: list[str] = []
     for f in exact.files:
-        path = f.new or f.old or ""
-        before = list(sides.old(f.old) or []) if f.old else []
-        now = sides.now(f.old) if f.old else sides.now(f.new or "")
+        path, moves = f.new or f.old or "", f.operation in ("rename", "copy")
+        if not all(fs.plain(p) for p in {path, f.old, f.new} if p is not None):
+            conflicts.append(path or next(filter(None, reversed(f.raw_paths)), name))
+            continue  # it names no file, or one that git refuses
+        held = sides.state.get(f.old or path)
+        before, now = list(sides.old(f.old) or []) if f.old else [], sides.now(f.old or path)
+        if f.old in olds and not moves:
+            before, now = list(olds[f.old]), _content(files, f.old)
         after = list(before)
-        if f.binary or not all(put(after, h, 0) for h in f.hunks):
+        fits = not f.binary and all(put(after, h, 0) for h in f.hunks)
+        whole = blob_id(b"".join(x for h in f.hunks for x in h.old))
+        if f.operation == "delete" and held and held[1] == whole:  # a link, too
+            files[path] = None
+            continue
+        if {f.old_mode, f.new_mode, held and held[0]} & {
+            *NOT_TEXT
+        }:  # a link is made, if it can be one, and never merged
+            fits = fits and f.operation == "create" and can_link(b"".join(after))
+        if not fits or other_kind(f, held) or in_way(path, sides.state, exact.files):
             conflicts.append(path)
             continue
+        olds[path] = after
         if f.operation == "delete":
-            if now is None or now == b"".join(before):
+            if now == b"".join(before):
                 files[path] = None
-            else:  # upstream changed what the patch deletes
+            elif now is not None:  # upstream changed what the patch deletes
                 conflicts.append(path)
             continue
-        text, clean = repo.merge_file(now or b"", b"".join(before), b"".join(after), name, folder)
-        held = sides.state.get(f.old or path)
-        files[path] = (f.new_mode or (held[0] if held else "100644"), text)
-        if f.operation == "rename" and f.old and f.old != path:
-            files[f.old] = None
-        if not clean or (now is None and f.old):
+        merged: tuple[bytes, bool] | None = (now or b"", True)
+        if before != after or now is None:
+            merged = repo.merge_file(now or b"", b"".join(before), b"".join(after), name, folder)
+        there = sides.now(path) if moves and not _goes(path, exact) else None
+        if merged is not None and there is not None:  # upstream has another file of that name
+            merged = repo.merge_file(there, b"", merged[0], name, folder)
+        if merged is None:
             conflicts.append(path)
-    return Marked(files=files, conflicts=tuple(conflicts))
+            continue
+        files[path] = (f.new_mode or (held[0] if held else "100644"), merged[0])
+        if f.operation == "rename" and f.old and f.old not in files:
+            files[f.old] = None
+        if not merged[1] or (now is None and f.old):
+            conflicts.append(path)
+    return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts)))
+
+
+def _content(files: Mapping[str, tuple[str, bytes] | None], path: str) -> bytes | None:
+    held = files.get(path)
+    return None if held is None else held[1]
+
+
+def _goes(path: str, parsed: Parsed) -> bool:
+    """Whether a patch takes a file away."""
+    return any(f.old == path and f.operation in ("rename", "delete") for f in parsed.files)
 
 
 def tree_of(before: TreeId, files: Mapping[str, tuple[str, bytes] | None], repo: Repository) -> TreeId:

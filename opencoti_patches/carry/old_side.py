@@ -8,8 +8,8 @@ from pathlib import Path
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guess
 from opencoti_patches.carry.contents import Contents
-from opencoti_patches.carry.rows import starts
-from opencoti_patches.core.model import Entry, Hunk, PatchName, TreeId
+from opencoti_patches.carry.rows import exact
+from opencoti_patches.core.model import Entry, PatchName, TreeId
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import Replay
@@ -67,15 +67,7 @@ class Old:
         """The patch that ``goto`` went to with its hunks where they are in the old tree; None if it did not apply
         there."""
         landed = self._landings(entry)
-        parsed = self.parsed[entry.name]
-        if not landed:
-            return None if landed is None else parsed
-        places = starts(parsed, landed, False)
-        files = tuple(
-            f._replace(hunks=tuple(_moved(h, places.get((i, h.number))) for h in f.hunks))
-            for i, f in enumerate(parsed.files)
-        )
-        return parsed._replace(files=files)
+        return None if landed is None else exact(self.parsed[entry.name], landed)
 
     def gained(self, line: bytes, base: TreeId) -> list[str]:
         """Files that have a line on another base and had it not on this."""
@@ -102,7 +94,3 @@ class Old:
             found |= {e.name: landed for e, landed in zip(run, landings, strict=False)}
             rest = rest[len(landings) + (errors is not None) :]
         return found
-
-
-def _moved(hunk: Hunk, place: tuple[int, int] | None) -> Hunk:
-    return hunk if place is None else hunk._replace(old_start=place[0], new_start=place[1])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from opencoti_patches.carry.align import Alignment, regions_of
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.follow import Follower
-from opencoti_patches.carry.over import gone_names, still_used
+from opencoti_patches.carry.gone import gone_names, still_used
 from opencoti_patches.core.model import PatchName, printable
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import lines_of

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.carry import threeway
 from opencoti_patches.carry.align import Alignment, Region, regions_of
 from opencoti_patches.carry.follow import Follower
+from opencoti_patches.carry.gone import gone_names, still_used
+from opencoti_patches.carry.in_way import NOT_TEXT, in_way
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.carry.threeway import Brought
 from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, blob_id, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function
-from opencoti_patches.plan.replay import Lines, lines_of
+from opencoti_patches.plan.replay import Lines, lines_of, put
 from opencoti_patches.series.parse import Parsed
 
 _INDEX = re.compile(rb"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
-_LETTERS = {bytes([c]) for c in range(256) if bytes([c]).isalnum() or c == ord("_")}
 _TELLING = 8  # bytes of a line that says where it is from, at least
-_NAME = re.compile(rb"\b(?=\w*_\w|\w*[a-z][A-Z])[A-Za-z_]\w{3,}\b")  # as a project names things
+_UNMARKED = "; nothing marks a conflict in such a file: make it what it should be"
 
 
 class Conflict(Exception):
@@ -64,6 +65,13 @@ def carry(entry: Entry, parsed: Parsed, sides: Sides) -> Over:
     return _Carry(entry, parsed, sides).run()
 
 
+class _Both(NamedTuple):
+    """A file's lines on the old base, its content on the new one; None where it is not there, or not known."""
+
+    old: Lines | None
+    now: bytes | None
+
+
 class _Carry:
     def __init__(self, entry: Entry, parsed: Parsed, sides: Sides) -> None:
         self.entry = entry
@@ -77,6 +85,7 @@ class _Carry:
         self.texts: list[tuple[bytes, bytes]] = []  # the touched files, before and now
         self.renamed: dict[str, str] = {}  # what upstream calls files by now
         self.away: dict[str, tuple[FilePatch, list[Brought]]] = {}  # changes that go to another file, by its path
+        self.made: dict[str, _Both] = {}  # what parts before left; a file's second part goes on from there
 
     def run(self) -> Over:
         raw, parts, at = self.entry.raw, [self.parsed.header], len(self.parsed.header)
@@ -110,19 +119,29 @@ class _Carry:
         path = printable(f.path)
         if f.binary:
             return self._whole(f, text, path)
+        if self._is_special(f):
+            return self._special(f, text, path)
+        if f.operation != "modify" and f.new and self._not_free(f, f.new):
+            return b""
         if f.operation == "create":
-            there = self.sides.now(f.new or "")
+            there = self._both(f.new or "").now
             self.live += there is None
-            made = b"".join(x for h in f.hunks for x in h.added)
+            lines = [x for h in f.hunks for x in h.added]
+            made = b"".join(lines)
+            self.made[f.new or ""] = _Both(lines, made)
             if there is None:
                 return text
             if there == made:
                 self._whole_is_done(path, "there")
                 return b""
-            self.stuck.append(f"{path} is there already, with other contents")
+            how = f", binary ones{_UNMARKED}" if binary(there) else ""
+            self.stuck.append(f"{path} is there already, with other contents{how}")
             return b""
         old_path = f.old or ""
-        old, now = self.sides.old(old_path), self.sides.now(old_path)
+        moves = f.operation in ("rename", "copy")  # to git, from what the file was before the patch
+        old, now = (self.sides.old(old_path), self.sides.now(old_path)) if moves else self._both(old_path)
+        if f.operation == "delete" or (f.operation == "rename" and old_path not in self.made):
+            self.made[old_path] = _Both(None, None)
         if now is None and f.operation == "delete":
             self._whole_is_done(path, "deleted")
             return b""
@@ -131,7 +150,54 @@ class _Carry:
             return b""
         if now is None:
             return self._renamed(f, old, path)
+        if f.hunks and binary(now) and not binary(b"".join(old)):
+            self.stuck.append(f"{path} is binary now{_UNMARKED}")
+            return b""
         return self._changed(f, old, now, path)
+
+    def _both(self, path: str) -> _Both:
+        """A file as the part that is next finds it, before and now."""
+        return self.made.get(path) or _Both(self.sides.old(path), self.sides.now(path))
+
+    def _held(self, path: str | None) -> IndexEntry | None:
+        """What stands at a path now; not what an earlier part took away."""
+        made = self.made.get(path or "")
+        return None if made and made.now is None else self.sides.state.get(path or "")
+
+    def _is_special(self, f: FilePatch) -> bool:
+        held = [e[0] for p in (f.old, f.new) if p not in self.made and (e := self._held(p))]
+        return any(mode in NOT_TEXT for mode in (f.old_mode, f.new_mode, *held))
+
+    def _special(self, f: FilePatch, text: bytes, path: str) -> bytes:
+        """A link or a submodule: the change fits the very thing that it was made on, or it is made already."""
+        old, new = self._held(f.old), self._held(f.new)
+        before = blob_id(b"".join(x for h in f.hunks for x in h.old))
+        after = blob_id(b"".join(x for h in f.hunks for x in h.new))
+        links = {m for m in (f.old_mode, f.new_mode, old and old[0]) if m} <= {"120000"}
+        made = new is not None and new == ("120000", after)
+        if f.operation in ("rename", "delete"):
+            self.made[f.old or ""] = _Both(None, None)
+        if (f.operation == "delete" and old is None) or (f.operation in ("create", "modify") and f.hunks and made):
+            self._whole_is_done(path, "deleted" if f.operation == "delete" else "there")
+            return b""
+        fits = old is None if f.operation == "create" else old is not None and (not f.hunks or before == old[1])
+        if f.operation != "modify" and f.new and self._not_free(f, f.new):
+            return b""
+        if not links or not fits:
+            self.stuck.append(f"{path}: upstream has another symbolic link or submodule there, or none")
+            return b""
+        self.live += 1
+        return text
+
+    def _not_free(self, f: FilePatch, path: str) -> bool:
+        """Whether something else stands where a part makes a file."""
+        why = in_way(path, self.sides.state, self.parsed.files)
+        gone = any(g.old == path and g.operation in ("rename", "delete") for g in self.parsed.files)
+        if not why and f.operation != "create" and not gone and self._both(path).now is not None:
+            why = f"{printable(path)} is there already"
+        if why:
+            self.stuck.append(f"{why}, where the patch makes a file")
+        return bool(why)
 
     def _whole_is_done(self, path: str, what: str) -> None:
         self.done.append(f"{path} is {what} already")
@@ -144,8 +210,9 @@ class _Carry:
 
     def _renamed(self, f: FilePatch, old: Lines, path: str) -> bytes:
         new_path = self.sides.renamed(f.old or "")
-        now = self.sides.now(new_path) if new_path else None
+        now = self._both(new_path).now if new_path else None
         if new_path is None or now is None:
+            self.made[f.old or ""] = _Both(None, None)
             if f.operation == "modify" and self._all_away(f, old, path):
                 return b""
             if len(self.parsed.files) > 1 and f.operation == "modify":
@@ -161,6 +228,7 @@ class _Carry:
         self.renamed[f.path] = new_path
         self.hows.append(HunkHow(file=printable(new_path), hunk=0, how=f"renamed by upstream, was {path}"))
         text = self._changed(f._replace(old=new_path, new=new_path), old, now, printable(new_path))
+        self.made[f.old or ""] = _Both(self.made[new_path].old, None)
         return _under_another_name(text, f.old or "", new_path)
 
     def _only_there(self, f: FilePatch, path: str) -> bool:
@@ -172,8 +240,11 @@ class _Carry:
 
     def _changed(self, f: FilePatch, old: Lines, now: bytes, path: str) -> bytes:
         before = b"".join(old)
+        patched = list(old)
+        was = patched if all(put(patched, h, 0) for h in f.hunks) else None
         if before == now and f.operation == "modify" and all(map(self._stands, f.hunks)):
             self.texts.append((now, now))
+            self.made[f.new or ""] = _Both(was, None if was is None else b"".join(was))
             self.live += 1
             return self.entry.raw[f.span[0] : f.span[1]]
         new = lines_of(now)
@@ -197,13 +268,15 @@ class _Carry:
             elif has_functions(f.path) and (other := _other_function(alignment, b)):
                 self.doubts.append(f"{path}, hunk {b.hunk}: {other}")
         body = hunks(new, result.brought)
-        if f.operation == "delete" and threeway.applied(new, result.brought):
+        after = b"".join(threeway.applied(new, result.brought))
+        if f.new:
+            self.made[f.new] = _Both(was, after)
+        if f.operation == "delete" and after:
             self.stuck.append(f"{path}: upstream added lines to the file that it deletes")
             return b""
         head = self.entry.raw[f.span[0] : f.hunks[0].span[0]] if f.hunks else self.entry.raw[f.span[0] : f.span[1]]
         if not body and f.hunks and f.operation == "modify" and f.old_mode == f.new_mode:
             return b""
-        after = b"".join(threeway.applied(new, result.brought))
         return indexed(head, now, after, gone=f.operation == "delete") + body
 
     def _goes_away(self, f: FilePatch, away: Sequence[tuple[str, Brought]], path: str) -> None:
@@ -250,46 +323,9 @@ class _Carry:
         return self.entry.raw[begin : begin + 30].startswith((b"@@ -%d," % hunk.old_start, b"@@ -%d " % hunk.old_start))
 
 
-def gone_names(parsed: Parsed, texts: Sequence[tuple[bytes, bytes]], but: Collection[str] = ()) -> str:
-    """Names that a patch's added lines use, that the touched files had, and that upstream took out of them, in words.
-    ``texts`` are these files, before and now; ``but`` names of which more is known."""
-    used = {w for f in parsed.files for h in f.hunks for x in h.added for w in _NAME.findall(x.split(b"//", 1)[0])}
-    left = b"\n".join(now for _, now in texts)
-    was = b"\n".join(before for before, now in texts if before != now)
-    gone = sorted(w.decode() for w in used if not _holds(left, w) and _holds(was, w) and w.decode() not in but)
-    if not gone:
-        return ""
-    names = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
-    return f"its lines use {names}, which upstream took out of these files"
-
-
-def still_used(f: FilePatch, before: bytes, now: bytes) -> str:
-    """Names that a patch takes out of a file altogether, and that upstream has put into more of its lines meanwhile, in
-    words."""
-    removed = b"".join(x for h in f.hunks for x in h.removed)
-    names = set(_NAME.findall(removed)) - set(_NAME.findall(b"".join(x for h in f.hunks for x in h.added)))
-    out = sorted(w.decode() for w in names if _count(before, w) == _count(removed, w) < _count(now, w))
-    return f"upstream's new lines use {', '.join(out[:3])}, which the patch takes out of the file" if out else ""
-
-
-def _holds(text: bytes, word: bytes) -> bool:
-    """Whether a text holds a word."""
-    return next(_words(text, word), None) is not None
-
-
-def _count(text: bytes, word: bytes) -> int:
-    """How often a text holds a word."""
-    return sum(1 for _ in _words(text, word))
-
-
-def _words(text: bytes, word: bytes) -> Iterator[int]:
-    """Where in a text a word stands."""
-    at = text.find(word)  # far cheaper than a pattern that begins with an assertion
-    while at >= 0:
-        end = at + len(word)
-        if text[max(at - 1, 0) : at] not in _LETTERS and text[end : end + 1] not in _LETTERS:
-            yield at
-        at = text.find(word, at + 1)
+def binary(content: bytes) -> bool:
+    """Whether git takes a file for a binary one."""
+    return b"\0" in content[:8000]
 
 
 def _other_function(a: Alignment, b: Brought) -> str:

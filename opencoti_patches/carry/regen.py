@@ -15,6 +15,7 @@ from shlex import quote
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import by_blob, guards, ladder, note, over, rows
 from opencoti_patches.carry.compose import composed
+from opencoti_patches.carry.in_way import in_way, other_kind
 from opencoti_patches.carry.model import HunkHow, Row
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, PatchName, Problem, Series, TreeId, printable
@@ -181,7 +182,7 @@ class _Walk:
         contents: dict[str, bytes | None] = {}
         modes: dict[str, str] = {}
         for f in parsed.files:
-            self._bring(f, contents, modes, hows, drift, moved)
+            self._bring(f, parsed.files, contents, modes, hows, drift, moved)
         notes = [*mended, *ladder.drift_words(drift)] or [_WHY.get(why, "it no longer applied")]
         before = self.store.repo.tree_with(self.base, self.scratch.changes())
         given = {p: c for p, c in contents.items() if c is not None}
@@ -222,7 +223,7 @@ class _Walk:
         if sides is None or entry.reverse:
             return None
         try:
-            carried = over.carry(entry, parsed, sides)
+            carried = over.carry(entry, rows.exact(parsed, ()), sides)
         except over.Conflict:
             return None
         if not carried.left:
@@ -245,6 +246,7 @@ class _Walk:
     def _bring(
         self,
         f: FilePatch,
+        files: Sequence[FilePatch],
         contents: dict[str, bytes | None],
         modes: dict[str, str],
         hows: list[HunkHow],
@@ -256,6 +258,8 @@ class _Walk:
         path = printable(f.path)
         if f.binary or not (f.old or f.new):
             raise _Conflict(f"{path}: a binary change cannot be carried")
+        if f.operation != "modify" and f.new and (why := in_way(f.new, state, files)):
+            raise _Conflict(f"{why}, where the patch makes a file")
         if f.operation == "create":
             if f.new in state and contents.get(f.new or "", b"") is not None:
                 raise _Conflict(f"{path} is there already")
@@ -265,6 +269,8 @@ class _Walk:
         old = f.old or ""
         if old not in state or state[old][0] in ("120000", "160000"):
             raise _Conflict(f"{printable(old)} is not a file of the tree")
+        if other_kind(f, state[old]):
+            raise _Conflict(f"{printable(old)} is a file, and the patch takes it for something else")
         if f.new in contents or (old in contents and f.operation != "copy"):
             raise _Conflict(f"{path} is in the patch twice")
         lines = lines_of(self.store.repo.blobs([state[old][1]])[state[old][1]])

@@ -184,6 +184,8 @@ def learn(name: PatchName, to: str, laid: TreeId, made: TreeId, conflicts: Seque
     resolved = {e.path for e in edits if e.conflict}
     if left := [p for p in conflicts if p not in resolved]:
         return Learned(None, f"the conflict in {printable(left[0])} has no markers to know it by")
+    if not resolved:
+        return Learned(None, "git found nothing in conflict there")
     return Learned(Resolution(printable(name), to, tuple(edits)))
 
 

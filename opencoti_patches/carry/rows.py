@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.model import Carried, HunkHow, Row
-from opencoti_patches.core.model import Entry, PatchName, printable
+from opencoti_patches.core.model import Entry, FilePatch, PatchName, printable
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.series.header import with_note
 from opencoti_patches.series.parse import Parsed, parse
@@ -99,16 +99,36 @@ def moved_by(lines: int) -> str:
     return f"moved by {lines:+d} line{'s' * (abs(lines) != 1)}"
 
 
+def exact(parsed: Parsed, landed: Sequence[Landing]) -> Parsed:
+    """A patch that git took, with every hunk where it was put: git goes by the new line number, and the old one that a
+    patch names may be any."""
+    files = []
+    for number, f in enumerate(parsed.files):
+        places = _places(f, {w.hunk: w.offset for w in landed if w.file == number})
+        hunks = (h._replace(old_start=old, new_start=new) for h, (old, new) in zip(f.hunks, places, strict=True))
+        files.append(f._replace(hunks=tuple(hunks)))
+    return parsed._replace(files=tuple(files))
+
+
 def starts(parsed: Parsed, landed: Sequence[Landing], reverse: bool) -> Mapping[tuple[int, int], tuple[int, int]]:
     """Old and new start of every hunk of the files in which one moved, as the patch file writes them."""
-    offsets = {(w.file, w.hunk): w.offset for w in landed}
     starts = {}
     for number in {w.file for w in landed}:
-        sofar: list[tuple[int, int]] = []  # hunks: where they are now, and by how much the file grew there
-        for hunk in parsed.files[number].hunks:
-            new = hunk.new_start + offsets.get((number, hunk.number), 0)
-            growth = hunk.new_count - hunk.old_count
-            old = new - sum(g for at, g in sofar if at < new) + (hunk.new_count == 0) - (hunk.old_count == 0)
-            sofar = [(at + growth * (at > new), g) for at, g in sofar] + [(new, growth)]
+        f = parsed.files[number]
+        places = _places(f, {w.hunk: w.offset for w in landed if w.file == number})
+        for hunk, (old, new) in zip(f.hunks, places, strict=True):
             starts[(number, hunk.number)] = (new, old) if reverse else (old, new)
     return starts
+
+
+def _places(f: FilePatch, offsets: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Old and new start of every hunk of a file, by how far git moved some of them."""
+    places = []
+    sofar: list[tuple[int, int]] = []  # hunks: where they are now, and by how much the file grew there
+    for hunk in f.hunks:
+        new = hunk.new_start + offsets.get(hunk.number, 0)
+        growth = hunk.new_count - hunk.old_count
+        old = new - sum(g for at, g in sofar if at < new) + (hunk.new_count == 0) - (hunk.old_count == 0)
+        sofar = [(at + growth * (at > new), g) for at, g in sofar] + [(new, growth)]
+        places.append((old, new))
+    return places

@@ -7,6 +7,7 @@ can be taken up after a crash or on another day; nothing in the project changes 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -154,7 +155,7 @@ def resolution(store: Store, session: Session) -> TreeId:
         raise Refused(
             "session-lost", f"the worktree {folder} is gone", "'opencoti-patches bump --abort', then start again"
         )
-    tree, _new = work.snapshot(also=[*session.made, *session.files])
+    tree, _new = work.snapshot(also=[p for p in (*session.made, *session.files) if fs.plain(p)])
     changed = store.repo.diff_trees(TreeId(session.before), tree)
     contents = store.repo.blobs(new[1] for _, new in changed.values() if new)
     for path, (_, new) in changed.items():
@@ -167,6 +168,11 @@ def resolution(store: Store, session: Session) -> TreeId:
     for path in session.files:
         if path not in changed and path not in session.made:  # one with markers was touched: they are gone
             skip = f"opencoti-patches bump --skip {quote(session.waits_for)}"
+            if not _stands(folder, path):
+                if tree != session.laid:
+                    continue
+                hint = f"put what the patch makes into {folder}, there or elsewhere; or leave the patch out: {skip}"
+                raise Refused("untouched", f"{printable(path)} is a conflict, and no such file is there to merge", hint)
             hint = f"make it what the patch wants in {folder}; if upstream's is right as it is, leave the patch out: {skip}"
             raise Refused("untouched", f"{printable(path)} is a conflict, and is still as upstream has it", hint)
     if not changed:
@@ -176,6 +182,12 @@ def resolution(store: Store, session: Session) -> TreeId:
             f"resolve it in {folder}, or 'opencoti-patches bump --skip {quote(session.waits_for)}'",
         )
     return tree
+
+
+def _stands(folder: Path, path: str) -> bool:
+    """Whether there is a file at a path of the worktree; a patch may name one that cannot be."""
+    target = folder / path
+    return fs.plain(path) and os.path.lexists(target) and not target.is_dir()
 
 
 def keep(store: Store, session: Session, raw: bytes) -> Session:

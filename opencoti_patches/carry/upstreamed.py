@@ -16,6 +16,7 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry import by_blob, over, threeway
 from opencoti_patches.carry.align import Alignment, Region, squeezed
 from opencoti_patches.carry.model import HunkHow, Row
+from opencoti_patches.carry.rows import exact
 from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
@@ -173,7 +174,7 @@ class _Walk:
         if sides is None:
             return None
         try:
-            found = over.carry(entry, parsed, sides)
+            found = over.carry(entry, exact(parsed, ()), sides)
         except over.Conflict as e:
             return e.hows, False
         return found.hows, not found.left

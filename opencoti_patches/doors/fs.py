@@ -16,6 +16,15 @@ from opencoti_patches.core.errors import CouldNot
 TEMP_PREFIX = ".opencoti-tmp-"
 _MEMORY = Path("/dev/shm")
 _QUICK = 8 << 20  # bytes
+_FILES = 10_000
+
+
+HINTS = {
+    errno.ENOSPC: "free some space and run it again; nothing was changed",
+    errno.EDQUOT: "the disk quota is used up; nothing was changed",
+    errno.EACCES: "check the permissions",
+    errno.EROFS: "the file system is read-only; OPENCOTI_STORE moves the store elsewhere",
+}
 
 
 @contextlib.contextmanager
@@ -24,12 +33,7 @@ def disk_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as e:
-        hint = {
-            errno.ENOSPC: "free some space and run it again; nothing was changed",
-            errno.EDQUOT: "the disk quota is used up; nothing was changed",
-            errno.EACCES: "check the permissions",
-            errno.EROFS: "the file system is read-only; OPENCOTI_STORE moves the store elsewhere",
-        }.get(e.errno or 0, "")
+        hint = HINTS.get(e.errno or 0, "")
         raise CouldNot(
             "disk", f"cannot {doing}: {e.strerror or e}{f' ({e.filename})' if e.filename else ''}", hint
         ) from None
@@ -176,6 +180,11 @@ def scratch(parent: Path, prefix: str = "scratch-") -> Iterator[Path]:
         folder, held = _own_folder(parent, prefix)
     try:
         yield folder
+    except CouldNot as e:
+        if e.code in ("disk", "git") and _MEMORY in folder.parents and not _room(1 << 20, 1):
+            hint = "run it again: where little is free there, the disk is used; nothing was changed"
+            raise CouldNot("disk", f"{_MEMORY} ran full, and with it the scratch files there", hint) from None
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(held)
@@ -186,8 +195,7 @@ def quick(size: int, otherwise: Path) -> Path:
     machine has one with room; a disk may take a millisecond a file."""
     home = _MEMORY / f"opencoti-{os.getuid()}"
     try:
-        room = os.statvfs(_MEMORY)
-        if size > _QUICK or room.f_bavail * room.f_frsize < 4 * _QUICK:
+        if size > _QUICK or not _room(4 * _QUICK, _FILES):
             return otherwise
         home.mkdir(mode=0o700, exist_ok=True)
         st = home.lstat()
@@ -195,6 +203,12 @@ def quick(size: int, otherwise: Path) -> Path:
         return otherwise
     # anybody may make a folder there, under this name, too
     return home if stat.S_ISDIR(st.st_mode) and st.st_uid == os.getuid() and not st.st_mode & 0o077 else otherwise
+
+
+def _room(size: int, files: int) -> bool:
+    """Whether the folder in memory takes so many bytes and files. A file system may have no bound on files."""
+    room = os.statvfs(_MEMORY)
+    return room.f_bavail * room.f_frsize >= size and (room.f_favail >= files or not room.f_files)
 
 
 def sweep_scratch(parent: Path) -> None:
@@ -272,9 +286,13 @@ def inside(root: Path, relative: str) -> Path:
     return root / relative
 
 
+def plain(relative: str) -> bool:
+    """Whether a path is one inside a tree, and none of git's own."""
+    return not any(p in ("", ".", "..") or p.lower() == ".git" for p in relative.split("/"))
+
+
 def _guard_plain(relative: str) -> None:
-    parts = relative.split("/")
-    if relative.startswith("/") or any(p in ("", ".", "..") or p.lower() == ".git" for p in parts):
+    if not plain(relative):
         raise CouldNot("unsafe-path", f"refused to write {relative!r}: it is not a plain path inside the tree", "")
 
 

@@ -47,12 +47,14 @@ class Replay:
         """Go over one patch that git took. ``offsets`` by (file from 0, hunk from 1)."""
         ours = [(i, f) for i, f in enumerate(parsed.files) if f.old in self._only or f.new in self._only]
         before = {f.old: self.lines(f.old) for _, f in ours if f.old}
+        made: dict[str | None, Lines | None] = {}  # a file's second part goes on from its first
         for number, f in ours:
-            after = self._after(f, before.get(f.old) if f.old else [], number, offsets)
+            given = before if f.operation in ("rename", "copy") or f.old not in made else made
+            after = self._after(f, given.get(f.old) if f.old else [], number, offsets)
             if f.operation in ("delete", "rename") and f.old:
                 self._files[f.old] = None
             if f.new:
-                self._files[f.new] = after
+                self._files[f.new] = made[f.new] = after
 
     @staticmethod
     def _after(f: FilePatch, lines: Lines | None, number: int, offsets: Mapping[tuple[int, int], int]) -> Lines | None:

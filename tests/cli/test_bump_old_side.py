@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
+import subprocess
+
 import pytest
 
 from .conftest import Diff
-from .test_bump import Carry, carry
+from .test_bump import Carry, carry, statuses
 
 __all__ = ["carry"]
 
@@ -45,3 +49,38 @@ def test_a_patch_of_several_files_follows_one_that_upstream_renamed(carry: Carry
     (row,) = run("bump", "new", "--accept-adapted", "--json").json["patches"]
     assert row["status"] == "adapted" and "f.c is g.c now" in row["reason"]
     assert "+++ b/g.c" in (run.root / "patches/0001-two.patch").read_text()
+
+
+def test_a_hunk_stands_where_its_new_number_says(carry: Carry, diff: Diff) -> None:
+    """git never looks at the old number; going by that, the line would land in another function."""
+    functions = [f"int f{i}(int x) {{\n    int y = x * {i};\n    log_it(y);\n    return y;\n}}\n\n" for i in range(6)]
+    text = "".join(functions)
+    ours = functions[4].replace("log_it(y);\n", "log_it(y);\n    mine(y);\n")
+    patch = diff("f.c", text, text.replace(functions[4], ours))
+    assert "@@ -25,6 +25,7 @@" in patch
+    new = text.replace("x * 4", "x * 44")
+    run = carry({"f.c": text}, {"f.c": new}, {"1-a.patch": patch.replace("@@ -25,6", "@@ -13,6")})
+    assert statuses(run, "new") == {"1-a.patch": "regenerated"}
+    assert run("apply").code == 0
+    assert (run.root / "tree/f.c").read_text() == new.replace(
+        functions[4].replace("4;", "44;"), ours.replace("4;", "44;")
+    )
+
+
+def test_a_lost_object_is_had_again_by_what_the_hint_says(carry: Carry, diff: Diff) -> None:
+    run = carry({"f.c": OLD}, {"f.c": NEW}, {"1-a.patch": diff("f.c", OLD, OLD + "ours\n")})
+    assert run("check").code == 0
+    objects = run.root / ".opencoti/objects.git"
+    for pack in (objects / "objects/pack").glob("*.pack"):
+        pack.rename(run.root / "pack")
+        with (run.root / "pack").open("rb") as f:
+            subprocess.run(["git", "--git-dir", objects, "unpack-objects", "-q"], stdin=f, check=True)
+    for blob in (b"blob %d\0" % len(x) + x for x in (OLD.encode(),)):
+        oid = hashlib.sha1(blob).hexdigest()
+        (objects / "objects" / oid[:2] / oid[2:]).unlink()
+    for command in (["bump", "new"], ["bootstrap", "WORK"]):
+        lost = run(*command, "--json")
+        assert (lost.code, "delete the folder objects.git" in lost.json["error"]["hint"]) == (3, True), lost.json
+    shutil.rmtree(objects)
+    assert run("bootstrap", "WORK").code == 0
+    assert statuses(run, "new", "--dry-run") == {"1-a.patch": "renumbered"}

@@ -66,12 +66,14 @@ class Remote:
     def resolve(self, path: Path, rev: str) -> CommitId:
         """The commit that ``rev`` is in the repository at ``path``: anything rev-parse takes.
 
-        Errors: CouldNot ``no-repository``, ``no-rev``.
+        Errors: CouldNot ``no-repository``, ``no-rev``, ``git``.
         """
         if (path, rev) not in self._revs and not (path.is_dir() and self.seek(path, [rev])):
             raise CouldNot("no-repository", f"{path} is not a git repository", "look at 'url' of the base source")
         if (path, rev) not in self._revs:
             raise no_rev(str(path), rev)
+        if _is_sha256(self._revs[path, rev]):
+            raise _other_format(str(path))
         return self._revs[path, rev]
 
     def seek(self, path: Path, revs: Sequence[str]) -> bool:
@@ -209,6 +211,18 @@ def no_rev(where: str, rev: str) -> CouldNot:
     return CouldNot("no-rev", f"{where} has no revision {printable(rev)}", "a full commit id, a tag or a branch of it")
 
 
+def _is_sha256(oid: str) -> bool:
+    return len(oid) == 64 and not oid.strip("0123456789abcdef")
+
+
+def _other_format(where: str) -> CouldNot:
+    return CouldNot(
+        "git",
+        f"{where} names its objects by SHA-256, and the store has SHA-1 names only",
+        "name a repository with SHA-1 names, such as the one that it was converted from",
+    )
+
+
 def _global_files() -> list[str]:
     """The user's global configuration files, in git's order."""
     own = os.environ.get("GIT_CONFIG_GLOBAL")
@@ -242,6 +256,8 @@ def explained(done: proc.Done, url: str, rev: str) -> CouldNot:
 
     text, where = done.error_text, shown(url)
     line = _line(done).replace(url, where)
+    if "mismatched algorithms" in text or _is_sha256(rev):
+        return _other_format(where)
     if re.search("find remote ref|not our ref|no such remote ref|unadvertised object|[Ii]nvalid refspec", text):
         return no_rev(where, rev)
     if re.search(

@@ -13,7 +13,7 @@ from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, encode
 from opencoti_patches.doors import fs, proc
 from opencoti_patches.doors.git.apply import Applied, arguments, read_apply, without_crash
-from opencoti_patches.doors.git.call import SAFE, batch, call, environment, must
+from opencoti_patches.doors.git.call import LOST, SAFE, batch, call, environment, must
 from opencoti_patches.doors.git.changes import TreeChanges, read_changes
 
 # Highest precedence in a repository, above any .gitattributes in a tree: bytes stay as they are.
@@ -209,11 +209,7 @@ class Repository:
         out = self._run("cat-file", "--batch", doing="read objects", input="".join(o + "\n" for o in asked).encode())
         for oid, content in zip(asked, batch(out), strict=True):
             if content is None:
-                raise CouldNot(
-                    "store",
-                    f"object {oid} is missing from the store",
-                    "delete the store (.opencoti) and bootstrap again",
-                )
+                raise CouldNot("store", f"object {oid} is missing from the store", LOST)
             found[oid] = content
             if self._room > len(content):
                 self._room -= len(content)
@@ -329,14 +325,17 @@ class Repository:
         trees = self._run("mktree", "--batch", input="\n".join(sides).encode(), doing="compare files").decode().split()
         return self._run("diff-tree", "-p", *_ALIGNING, *trees, doing="compare files")
 
-    def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool]:
-        """git's three-way merge of one file, with diff3 markers: the text, and whether it is whole."""
+    def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool] | None:
+        """git's three-way merge of one file, with diff3 markers: the text, and whether it is whole; None where a side
+        is binary."""
         paths = []
         for label, content in (("theirs", theirs), ("old", old), ("ours", ours)):
             paths.append(folder / f"merge-{label}")
             fs.scribble(paths[-1], content)
         args = ["merge-file", "-p", "--diff3", "-L", "upstream", "-L", f"before {name}", "-L", name, *map(str, paths)]
         done = call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder)
+        if done.code > 127 and "Cannot merge binary files" in done.error_text:
+            return None
         if done.code > 127:
             raise CouldNot("git", f"git merge-file failed: {done.error_text}", "")
         return done.out, done.code == 0
