@@ -171,7 +171,7 @@ def completing(names: Callable[[Config], Iterable[str]]) -> Callable[..., list[s
 
 
 def _left_out(config: Config) -> Iterable[str]:
-    from opencoti_patches.stack.lines import left_out
+    from opencoti_patches.series.disabled import left_out
 
     return left_out(order.load(config.patches, config.strip))
 
@@ -184,4 +184,5 @@ def _profiles(config: Config) -> Iterable[str]:
 
 complete_patch = completing(lambda c: [e.name for e in order.load(c.patches, c.strip).entries])
 complete_disabled = completing(_left_out)
+complete_any = completing(lambda c: [*(e.name for e in order.load(c.patches, c.strip).entries), *_left_out(c)])
 complete_profile = completing(_profiles)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from opencoti_patches.tree.worktree import WorkTree
 
 ACCEPT = click.option("--accept-adapted", is_flag=True, help="Write patches whose content changed, too.")
+LEAVE = click.option("--leave-conflicts", is_flag=True, help="Write, and leave patches that find no place as they are.")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
 
 
@@ -68,7 +69,7 @@ def written(
         needs=[] if change.refused else needs,
         claims=stale_claims(project.series, change.renamed) if settled else (),
         notes=_notes(project, change) if settled else (),
-        steps=steps if change.refused or change.left else (),
+        steps=(steps or change.steps) if change.refused or change.left else (),
         more=more,
         head=head,
         verbose=run.verbose,

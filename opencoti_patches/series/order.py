@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from pathlib import Path
 from posixpath import normpath
@@ -253,30 +253,64 @@ def numeric_order(name: str) -> tuple[int, int, str]:
 
 def find(series: Series, wanted: str) -> PatchName:
     """The one patch that ``wanted`` means: its number (``0034``, ``34``), its file name, or a unique
-    part of it. Errors: UsageError ``unknown-patch`` or ``ambiguous-patch``."""
-    names = [e.name for e in series.entries]
+    part of it. Errors: UsageError ``unknown-patch``, ``ambiguous-patch`` or ``disabled-patch``."""
+    from opencoti_patches.series.disabled import left_out
+
+    names, outs = [e.name for e in series.entries], left_out(series)
+    hit, out = meant(names, outs, wanted)
+    if hit:
+        return hit
+    if out:
+        why = f" ({printable(outs[out].why)})" if outs[out].why else ""
+        raise UsageError(
+            "disabled-patch", f"{printable(out)} is disabled{why}", f"opencoti-patches enable {printable(out)}"
+        )
+    from difflib import get_close_matches
+
+    close = get_close_matches(wanted.strip(), names, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]}?" if close else "see 'opencoti-patches list'"
+    raise UsageError("unknown-patch", f"no patch '{wanted}' in the series", hint)
+
+
+def meant(
+    names: Iterable[str], others: Iterable[str], wanted: str
+) -> tuple[PatchName, None] | tuple[None, PatchName | None]:
+    """The one of ``names`` that ``wanted`` means, or else the one of ``others``. A whole name or number of either goes
+    before a part of a name: 4 is not 0034 where 0004 is disabled. Errors: UsageError ``ambiguous-patch``."""
+    for look in (_exactly, _partly):
+        if hit := look(names, wanted):
+            return hit, None
+        if other := look(others, wanted):
+            return None, other
+    return None, None
+
+
+def _exactly(names: Iterable[str], wanted: str) -> PatchName | None:
+    """The one that has this name or this number."""
     text = wanted.strip().removeprefix("./")
     tests: Sequence[Callable[[str], bool]] = (
         lambda n: n == text,
         lambda n: n.rsplit("/", 1)[-1] == text.rsplit("/", 1)[-1],
         lambda n: text.isdecimal() and len(text) < 20 and number_of(n) == int(text),
         lambda n: n.rsplit(".", 1)[0] == text,
-        lambda n: text.lower() in n.lower(),
     )
-    for test in tests:
-        hits = [n for n in names if test(n)]
-        if len(hits) == 1:
-            return hits[0]
-        if hits:
-            shown = ", ".join(hits[:4]) + (", …" if len(hits) > 4 else "")
-            raise UsageError(
-                "ambiguous-patch", f"'{wanted}' is part of {len(hits)} patches: {shown}", "give more of the name"
-            )
-    from difflib import get_close_matches
+    return next((hit for test in tests if (hit := _only(filter(test, names), wanted))), None)
 
-    close = get_close_matches(text, names, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]}?" if close else "see 'opencoti-patches list'"
-    raise UsageError("unknown-patch", f"no patch '{wanted}' in the series", hint)
+
+def _partly(names: Iterable[str], wanted: str) -> PatchName | None:
+    """The one with this in its name."""
+    text = wanted.strip().removeprefix("./").lower()
+    return _only((n for n in names if text in n.lower()), wanted)
+
+
+def _only(found: Iterable[str], wanted: str) -> PatchName | None:
+    hits = list(found)
+    if len(hits) > 1:
+        shown = ", ".join(hits[:4]) + (", …" if len(hits) > 4 else "")
+        raise UsageError(
+            "ambiguous-patch", f"'{wanted}' is part of {len(hits)} patches: {shown}", "give more of the name"
+        )
+    return PatchName(hits[0]) if hits else None
 
 
 def with_inserted(text: str, name: str, after: str | None) -> str:

@@ -11,8 +11,10 @@ from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.regen import regen
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
+from opencoti_patches.series import disabled
+from opencoti_patches.series.disabled import Out
 from opencoti_patches.series.numbering import folder_of, slug, with_number
-from opencoti_patches.series.order import SUFFIXES, beside, entry_of, find, number_of, with_renamed, without
+from opencoti_patches.series.order import SUFFIXES, beside, find, meant, number_of, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers
@@ -96,7 +98,7 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
             later = carried.entries
         entries = (*entries[:at], *later)
         rows[name] = Fated(name, "disabled" if disable else "dropped")
-        text = lines.disabled(text, name) if disable else without(text, name)
+        text = disabled.disabled(text, name) if disable else without(text, name)
     order = [n for e in desk.series.entries if (n := e.name) in rows]
     gone = () if disable else tuple(names)
     return Change(
@@ -107,18 +109,20 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
     )
 
 
-def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
-    """A disabled patch back in its place; ``usual`` is the project's strip level. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
-    ``does-not-apply``."""
+def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Change:
+    """A disabled patch back in its place; ``usual`` is the project's strip level. ``leave``: it goes back as it is if
+    it finds no place there, in conflict. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
+    ``no-change``."""
     series = desk.series
     text = lines.text_of(series)
-    outs = lines.left_out(series)
+    outs = disabled.left_out(series)
     if not outs:
         raise UsageError("unknown-patch", "no comment of the series names a patch that is left out", "")
-    stand_ins = tuple(entry_of(series.dir, n, b"") for n in outs)
-    name = find(series._replace(entries=stand_ins), wanted)
+    name, _ = meant(outs, [e.name for e in series.entries], wanted)
+    if name is None:
+        raise Refused("no-change", f"{printable(find(series, wanted))} is in the series, not disabled", "")
     out = outs[name]
-    was = lines.entry(series, out, usual)
+    was = disabled.entry(series, out, usual)
     entry = desk.fresh(was, was.raw)
     before, later = series.entries[: out.before], series.entries[out.before :]
     row = regen(
@@ -130,23 +134,56 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
         progress=desk.progress,
     )[-1]
     if row.status in ("conflict", "blocked", "upstreamed"):
-        raise Refused(
-            "does-not-apply",
-            f"{printable(name)} does not apply where its line stands: {row.reason}",
-            f"take '{lines.DISABLED}' from its line, then: opencoti-patches bootstrap --to {name} --merge WORK",
-        )
+        if desk.plan((*before, was)).verdicts[-1].cause == "already-applied":
+            row = row._replace(status="upstreamed")
+        return _no_place(desk, (*before, was, *later), text, out, row, leave=leave)
     if row.raw is not None:
         entry = desk.headed(entry, row.raw)
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
-    if carried.stuck:
-        return refused(desk, series.entries, carried, set(), f"behind {printable(name)}")
+    if carried.stuck and not leave:
+        no = refused(desk, series.entries, carried, set(), f"behind {printable(name)}")
+        return no._replace(steps=_by_hand(name, carried.stuck[0].name))
     note(rows, carried.rows)
+    left = tuple(r.name for r in carried.stuck)
+    now = {e.name: e for e in (*later, *carried.entries)}
     said = row.reason if row.status != "kept" else ""
     fate: Fate = "adapted" if row.status == "adapted" else "enabled"
     mine = Fated(name, fate, said, row.interdiff)
-    entries = (*before, entry, *carried.entries)
-    return Change(entries, (mine, *rows.values()), encode(lines.enabled(text, out)), there=(name,))
+    return Change(
+        (*before, entry, *(now[e.name] for e in later)),
+        (mine, *rows.values()),
+        encode(disabled.enabled(text, out)),
+        there=(name,),
+        left=left,
+        steps=_by_hand(name, left[0])[1:] if left else (),
+    )
+
+
+def _no_place(desk: Desk, entries: Sequence[Entry], text: str, out: Out, row: Row, *, leave: bool) -> Change:
+    """What becomes of a disabled patch that does not apply any more: refused with what mends it, or put back as it is."""
+    name, why = row.name, f" ({printable(out.why)})" if out.why else ""
+    rows = (Fated(name, row.status, row.reason),)
+    if row.status == "upstreamed":
+        said = f"{printable(name)}{why} has nothing left to do: what it does is there where its line stands"
+        step = "take its line out of the series, and delete its file"
+        return Change(desk.series.entries, rows, None, refused=said, steps=(step,))
+    steps = _by_hand(name, name)
+    if leave:
+        return Change(
+            tuple(entries), rows, encode(disabled.enabled(text, out)), there=(name,), left=(name,), steps=steps[1:]
+        )
+    said = f"{printable(name)}{why} does not apply where its line stands: {row.reason}"
+    return Change(desk.series.entries, rows, None, refused=said, steps=steps)
+
+
+def _by_hand(name: PatchName, stuck: PatchName) -> tuple[str, ...]:
+    """The commands that put ``name`` back and mend what finds no place then."""
+    return (
+        f"opencoti-patches enable {name} --leave-conflicts",
+        f"opencoti-patches bootstrap --to {stuck} --merge WORK",
+        f"opencoti-patches regen {stuck} --from WORK  # once WORK is as it should be",
+    )
 
 
 def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
