@@ -28,7 +28,7 @@ opencoti-patches regen 0034 --from WORK
 @click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
 @click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="The tree after this patch.")
 @click.option("--merge", is_flag=True, help="If PATCH does not apply: what fits of it, the rest between markers.")
-@click.option("--force", is_flag=True, help="Overwrite local edits in DIR, saved as a patch first.")
+@click.option("--force", is_flag=True, help="Put local edits in DIR (with --to new files, too) into the store first.")
 @options()
 @click.pass_context
 def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, merge: bool, force: bool) -> None:
@@ -75,7 +75,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
             if unfit:
                 moved, made = lay(work, series, unfit, at, store, force=force)
             else:
-                moved = work.move(at, force=force)
+                moved = work.move(at, force=force, to_edit=bool(to))
             text += [f"saved your edits in {path}" for path in moved.saved]
             text.append(f"{folder}: the tree after {name}" if name else f"{folder}: the bare base")
             data |= {"dir": str(target), "to": name, "tree": tree, "saved": [str(p) for p in moved.saved]}
