@@ -10,6 +10,7 @@ from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import WIDTH, wrapped
+from opencoti_patches.report.wrapping import steps as shown_steps
 from opencoti_patches.stack.absorb import Edit
 from opencoti_patches.stack.model import Blocker, Change, Fated, Settled
 
@@ -52,7 +53,7 @@ def report(
         text += wrapped("nothing was written: look at what was adapted, then run it again with --accept-adapted", 0)
     else:
         text += [*wrapped(change.refused, 0), *_blocked(change.blockers), "nothing was written"]
-    text += [f"{'next' if i == 0 else 'then'}: {line}" for i, line in enumerate(steps)]
+    text += shown_steps(steps, 0)
     data: dict[str, Any] = {
         "patches": [_row(r) for r in change.rows],
         "series": [printable(e.name) for e in change.entries],

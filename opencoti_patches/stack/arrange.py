@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import count
 
@@ -13,7 +12,7 @@ from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
 from opencoti_patches.series import disabled
 from opencoti_patches.series.disabled import Out
-from opencoti_patches.series.numbering import folder_of, slug, with_number
+from opencoti_patches.series.numbering import Numbers, folder_of, parted, with_number
 from opencoti_patches.series.order import SUFFIXES, beside, find, meant, number_of, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
@@ -26,17 +25,17 @@ from opencoti_patches.stack.model import Change, Fate, Fated
 def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
     """A patch under another name; its number stays unless the new name has one. Errors: UsageError ``bad-name``;
     Refused ``no-change``, ``no-number``."""
-    stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
-    if not re.fullmatch(r"[A-Za-z0-9_][\w.+-]*", stem, re.A):
-        close = slug(stem).lstrip(".")
-        raise UsageError(
-            "bad-name", f"a patch cannot be called {wanted!r}", f"for instance {close}" if close else "use letters"
-        )
     file = name.rsplit("/", 1)[-1]
-    number = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
+    own = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
     suffix = next((s for s in SUFFIXES if name.endswith(s)), SUFFIXES[0])
-    own = stem if not number or number_of(f"{stem}-") is not None else f"{number}-{stem}"
-    new = PatchName(f"{folder_of(name)}{own}{suffix}")
+    number, rest = parted(wanted)
+    if number is not None:
+        names = [e.name for e in desk.series.entries]
+        width = Numbers(names, 1 + names.index(name), folder=folder_of(name)).width
+        own, rest = f"{number:0{width}d}", rest or file.removesuffix(suffix)[len(own) :]
+    elif own:
+        rest = f"-{rest}"
+    new = PatchName(f"{folder_of(name)}{own}{rest}{suffix}")
     known = [e.name for e in desk.series.entries if e.name != name] + beside(desk.series)
     theirs = next((n for n in known if folder_of(n) == folder_of(new) and number_of(n) == number_of(new)), None)
     if theirs and number_of(new) not in (None, number_of(name)):
