@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import count
 
@@ -20,6 +21,8 @@ from opencoti_patches.stack.blockers import blockers
 from opencoti_patches.stack.certain import certain
 from opencoti_patches.stack.desk import Carried, Desk, index_of
 from opencoti_patches.stack.model import Change, Fate, Fated
+
+_ORDER = "the new order"  # what changes the lines under a patch that moves
 
 
 def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
@@ -89,10 +92,11 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
         later = entries[at + 1 :]
         if whole:
             carried = desk.carry(later, desk.tree(entries[: at + 1]), desk.tree(entries[:at]))
+            who = f"leaving out {printable(name)}"
             if carried.stuck:
-                return refused(desk, entries, carried, {name}, f"without {printable(name)}")
+                return refused(desk, entries, carried, {name}, f"without {printable(name)}", who)
             sure = certain(desk, entries, at, carried)
-            note(rows, carried.rows)
+            note(rows, carried.rows, who)
             rows |= {n: _plain(rows[n]) for n in sure}
             later = carried.entries
         entries = (*entries[:at], *later)
@@ -141,9 +145,9 @@ def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Chang
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
     if carried.stuck and not leave:
-        no = refused(desk, series.entries, carried, set(), f"behind {printable(name)}")
+        no = refused(desk, series.entries, carried, set(), f"behind {printable(name)}", printable(name))
         return no._replace(steps=_by_hand(name, carried.stuck[0].name))
-    note(rows, carried.rows)
+    note(rows, carried.rows, printable(name))
     left = tuple(r.name for r in carried.stuck)
     now = {e.name: e for e in (*later, *carried.entries)}
     said = row.reason if row.status != "kept" else ""
@@ -199,7 +203,7 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
         before, middle, later = entries[:at], entries[at + 1 : to + 1], entries[to + 1 :]
         first = desk.carry(middle, desk.tree((*before, mine)), desk.tree(before))
         if first.stuck:
-            return refused(desk, entries, first, {name}, f"before {printable(name)}")
+            return refused(desk, entries, first, {name}, f"before {printable(name)}", _ORDER)
         second = desk.carry([mine], desk.tree(before), desk.tree((*before, *first.entries)))
         now = (*before, *first.entries, *second.entries)
     else:
@@ -207,10 +211,10 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
         first = desk.carry([mine], desk.tree(entries[:at]), desk.tree(before))
         others = {e.name for e in middle}
         if first.stuck:
-            return refused(desk, entries, first, others, f"before {printable(middle[0].name)}")
+            return refused(desk, entries, first, others, f"before {printable(middle[0].name)}", _ORDER)
         second = desk.carry(middle, desk.tree(before), desk.tree((*before, *first.entries)))
         now = (*before, *first.entries, *second.entries)
-    note(rows, (*first.rows, *second.rows))
+    note(rows, (*first.rows, *second.rows), _ORDER)
     wanted = desk.tree(entries[: len(now) + len(second.stuck)])
     why = "it finds no place there" if second.stuck else _other(desk, entries, now, wanted)
     if why:  # where two insert at one place, the tree that has to come out says which goes first
@@ -275,24 +279,30 @@ def _text(series: Series, entries: Sequence[Entry], text: str) -> bytes | None:
     return encode(text) if series.listed or lines.needed([e.name for e in entries], text) else None
 
 
-def note(rows: dict[PatchName, Fated], more: Sequence[Row]) -> None:
-    """Take down what was carried; of a patch carried twice, what says more."""
+def note(rows: dict[PatchName, Fated], more: Sequence[Row], who: str) -> None:
+    """Take down what was carried, over what ``who`` did; of a patch carried twice, what says more."""
     for r in more:
         if r.name not in rows or r.status != "kept":
-            reason = "" if r.status == "regenerated" else words(r.reason)
+            reason = "" if r.status == "regenerated" else words(r.reason, who)
+            if r.status == "adapted" and not r.interdiff:
+                reason += ". It does what it did: look where"
             rows[r.name] = Fated(r.name, r.status, reason, r.interdiff)
 
 
-def words(reason: str) -> str:
-    """What a carry says, where no upstream had a part in it."""
-    return reason.replace("upstream's", "the other tree's").replace("upstream", "the other tree")
+def words(reason: str, who: str) -> str:
+    """What a carry says, where no upstream had a part in it but ``who``."""
+    return re.sub(r"(?<![\w./'-])upstream(?![\w/-]|\.\w)", lambda _: who, reason)
 
 
-def refused(desk: Desk, entries: Sequence[Entry], carried: Carried, of: set[PatchName], where: str) -> Change:
-    """Nothing may be written: the first patch without a place, and the lines that keep it from having one."""
+def refused(desk: Desk, entries: Sequence[Entry], carried: Carried, of: set[PatchName], where: str, who: str) -> Change:
+    """Nothing may be written: the first patch without a place, and the lines that keep it from having one. ``who``
+    changed what is there."""
     bad = carried.stuck[0]
-    why = "it would have nothing left to do" if bad.status == "upstreamed" else words(bad.reason)
-    rows = tuple(Fated(r.name, r.status, words(r.reason)) for r in carried.stuck)
+    nothing = "it would have nothing left to do"
+    rows = tuple(
+        Fated(r.name, r.status, nothing if r.status == "upstreamed" else words(r.reason, who)) for r in carried.stuck
+    )
+    why = rows[0].reason
     found = blockers(desk, entries, bad.name, of) if of else ()
     return Change(
         tuple(entries), rows, None, blockers=found, refused=f"{printable(bad.name)} has no place {where}: {why}"

@@ -204,3 +204,19 @@ def test_what_a_gitignore_of_the_tree_ignores_stays(small: Project, forked: Fork
     (root / "WORK/f.o").write_text("object\n")
     assert forked("edit", "3", "WORK").code == 0
     assert (root / "WORK/f.o").read_text() == "object\n"
+
+
+def test_what_a_carry_says_names_who_changed_the_lines(small: Project, forked: Forked) -> None:
+    root = small(STACK)
+    assert forked("edit", "3", "WORK").code == 0
+    edit(root / "WORK/f.txt", "line number 19\n", "line number 19\ninserted\n")
+    refused = forked("refresh", "3", "WORK")
+    said = " ".join(refused.out.split())
+    assert "0004-longer.patch: adapted: f.txt, hunk 1: the new 0003-eleven.patch" in said
+    assert "It does what it did: look where" in said
+    edit(root / "WORK/f.txt", "ten\n", "ten, edited\n")
+    said = " ".join(forked("refresh", "3", "WORK").out.split())
+    assert "has no place on 0003-eleven.patch as it would be: f.txt, hunk 1: the new 0003-eleven.patch" in said
+    for args in (["refresh", "3", "WORK"], ["drop", "2"], ["move", "6", "--first"]):
+        assert "other tree" not in forked(*args).out
+    assert "leaving out 0002-ten.patch changed the lines it removes" in " ".join(forked("drop", "2").out.split())
