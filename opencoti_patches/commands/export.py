@@ -10,6 +10,7 @@ import click
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import steps, wrapped
 from opencoti_patches.series import order
 
 _FORMATS = ("quilt", "mbox", "git")
@@ -70,13 +71,14 @@ def command(ctx: click.Context, run: Run, folder: str, form: str, to: str | None
 def _report(
     form: str, folder: str, target: Path, files: list[str], patches: int, tip: str | None, tagged: bool
 ) -> Report:
-    text = [f"wrote {plural(patches, 'patch')} to {printable(folder)} ({form})"]
+    ends = f"; they end at tree {tip[:12]}" if tip else ""
+    text = wrapped(f"wrote {plural(patches, 'patch')} to {printable(folder)} ({form}){ends}")
     if form != "quilt":
         what = "*.patch" if form == "git" else files[0]
         keep = " --keep-non-patch" if tagged else ""
-        text.append(f"next: git am{keep} {shlex.quote(printable(folder).rstrip('/'))}/{what}; it ends at tree {tip}")
         if tagged:
-            text.append("note: so, for some subjects begin with a [word] that git am drops without it")
+            text += wrapped("note: some subjects begin with a [word], which git am drops without --keep-non-patch")
+        text += steps([f"git am{keep} {shlex.quote(printable(folder).rstrip('/'))}/{what}"], 0)
     data = {
         "dir": printable(str(target)),
         "format": form,

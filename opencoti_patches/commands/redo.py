@@ -24,4 +24,4 @@ def command(ctx: click.Context, run: Run, force: bool) -> None:
         step, saved = states.redo(store, force=force)
         folders = follow(store, step)
     say_stopped(run, config, store)
-    run.answer(undone("redo", step, list(map(str, saved)), list(map(str, folders))), ctx)
+    run.answer(undone("redo", step, saved, folders, run.directory), ctx)

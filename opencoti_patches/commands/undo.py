@@ -39,4 +39,4 @@ def command(ctx: click.Context, run: Run, listed: bool, force: bool) -> None:
         step, saved = states.undo(store, force=force)
         folders = follow(store, step)
     say_stopped(run, config, store)
-    run.answer(undone("undo", step, list(map(str, saved)), list(map(str, folders))), ctx)
+    run.answer(undone("undo", step, saved, folders, run.directory), ctx)

@@ -4,12 +4,13 @@ it was."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import WIDTH, wrapped
+from opencoti_patches.report.wrapping import WIDTH, from_here, wrapped
 from opencoti_patches.report.wrapping import steps as shown_steps
 from opencoti_patches.stack.absorb import Edit
 from opencoti_patches.stack.model import Blocker, Change, Fated, Settled
@@ -118,9 +119,9 @@ def _tree(settled: Settled) -> list[str]:
     if settled.after is None:
         return ["the series does not apply as a whole, as before"]
     if settled.before == settled.after:
-        return [f"the tree after the last patch is what it was: {settled.after}"]
+        return [f"the tree after the last patch is what it was: {settled.after[:12]}"]
     if settled.before is None:
-        return [f"the tree after the last patch: {settled.after}"]
+        return [f"the tree after the last patch: {settled.after[:12]}"]
     files = list(map(printable, settled.differs))
     more = [f"    … {plural(len(files) - _SHOWN, 'more file')}"] if len(files) > _SHOWN else []
     return [
@@ -151,16 +152,17 @@ def edit_row(e: Edit) -> dict[str, Any]:
     }
 
 
-def undone(command: str, step: Step, saved: Sequence[str], folders: Sequence[str]) -> Report:
-    """The answer of ``undo`` and ``redo``. ``folders`` are those whose edits are edits again, or a patch's again."""
+def undone(command: str, step: Step, saved: Sequence[Path], folders: Sequence[Path], start: Path) -> Report:
+    """The answer of ``undo`` and ``redo``, run in ``start``. ``folders`` are those whose edits are edits again, or a
+    patch's again."""
     done = "undone" if command == "undo" else "done again"
-    data = {"step": step_row(step), "saved": list(saved), "folders": list(map(printable, folders))}
+    data = {"step": step_row(step), "saved": list(map(str, saved)), "folders": [printable(str(f)) for f in folders]}
     files = list(map(printable, step.files))
-    text = [f"{done}: {step.what} of {step.when}, {plural(len(files), 'file')}"]
+    text = wrapped(f"{done}: {step.what} of {step.when}, {plural(len(files), 'file')}")
     text += [f"    {f}" for f in files[:_SHOWN]]
-    text += wrapped(f"what had changed since is in {', '.join(saved)}") if saved else []
+    text += wrapped(f"what had changed since is in {', '.join(from_here(p, start) for p in saved)}") if saved else []
     again = "edits" if command == "undo" else "a patch's"
-    text += [line for f in folders for line in wrapped(f"{printable(f)}: its edits are {again} again", 0)]
+    text += [line for f in folders for line in wrapped(f"{from_here(f, start)}: its edits are {again} again", 0)]
     back = "redo" if command == "undo" else "undo"
     text.append(f"next: opencoti-patches check; opencoti-patches {back} takes it back")
     return Report(command=command, ok=True, data=data, text=tuple(text))

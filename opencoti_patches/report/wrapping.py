@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +30,16 @@ def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def with_short_ids(text: str) -> str:
+    """Twelve digits of an id say as much to people as forty; the documents have them all."""
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{28}\b", r"\1", text)
+
+
+def saved_in(paths: Sequence[Path], start: Path) -> list[str]:
+    """Where local edits are that were written over, for people in the folder ``start``."""
+    return [line for path in paths for line in wrapped(f"saved your edits in {from_here(path, start)}")]
 
 
 def is_command(step: str) -> bool:
