@@ -148,6 +148,9 @@ def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Chang
         no = refused(desk, series.entries, carried, set(), f"behind {printable(name)}", printable(name))
         return no._replace(steps=_by_hand(name, carried.stuck[0].name))
     note(rows, carried.rows, printable(name))
+    if not carried.stuck:  # taken out again, it must leave what is there now
+        sure = certain(desk, (*before, entry, *carried.entries), len(before), Carried(carried.rows, later))
+        rows |= {n: _plain(rows[n]) for n in sure}
     left = tuple(r.name for r in carried.stuck)
     now = {e.name: e for e in (*later, *carried.entries)}
     said = row.reason if row.status != "kept" else ""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import LINES, Ask, Project, swap
-from cli.stacks import FIVE, NAMES, TWO, files_of, series_of, tip
+from cli.documents import LINES, TWICE, Ask, Project, swap
+from cli.stacks import FIVE, NAMES, TWO, chain, files_of, series_of, tip
 
 if TYPE_CHECKING:
     from e2e.forked import Forked
@@ -125,3 +125,19 @@ def test_enable_where_a_later_patch_finds_no_place(small: Project, forked: Forke
     assert left["left"][0] == NAMES[1]
     assert series_of(root) == NAMES
     assert TWO[1] in forked("show", "1").out
+
+
+def test_enable_beside_the_same_lines_elsewhere(small: Project, forked: Forked) -> None:
+    """Taken out again, the patch would leave what is there: so a carry's doubt about a place is none."""
+    more = swap(TWICE, 9, "\tmore();\n")
+    other = swap(more, 3, "\tother();\n")
+    first, second = chain(TWICE, more, other, path="twice.c")
+    lines = " \n void one(void)\n {\n-\tcall();\n+\tmore();\n }\n \n \n"  # as git has it, which difflib has not
+    first = f"{first.partition('@@')[0]}@@ -6,7 +6,7 @@\n{lines}"
+    root = small(dict(zip(NAMES, (first, second), strict=False)))
+    before, tree = series_of(root), tip(forked)
+    for args in (["disable", "1"], ["enable", "1"]):
+        done = forked(*args)
+        assert done.code == 0, done.out
+        assert "adapted" not in done.out
+    assert (series_of(root), tip(forked)) == (before, tree)
