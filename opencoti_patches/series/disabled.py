@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from opencoti_patches.core.model import Entry, Series, decode, printable
 from opencoti_patches.doors import fs
-from opencoti_patches.series.order import SERIES_FILE, Line, entry_of, kept_lines, read_file, read_lines
+from opencoti_patches.series.order import SERIES_FILE, Line, entry_of, kept_lines, read_file, read_lines, read_patch
 
 _MARK = "# disabled: "
 _OUT = re.compile(r"#\s*(?:disabled:\s*)?(\S+(?:\s+-(?:p\d{1,3}|pab|R))*)(?:\s(.*))?$")
@@ -39,7 +39,7 @@ def entry(series: Series, out: Out, usual: int) -> Entry:
     """A disabled patch as the series would have it; ``usual`` is the project's strip level."""
     name, strip = out.line.name, usual if out.line.strip is None else out.line.strip
     with fs.disk_errors(f"read {printable(name)}"):
-        raw, _ = read_file(series.dir / name, name)
+        raw, _ = read_patch(series.dir, name)
     return entry_of(series.dir, name, raw, strip=strip, reverse=out.line.reverse)
 
 

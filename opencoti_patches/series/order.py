@@ -102,6 +102,22 @@ def read_file(path: Path | str, called: str) -> tuple[bytes, os.stat_result]:
     return raw, st
 
 
+def read_patch(folder: Path, name: str) -> tuple[bytes, os.stat_result]:
+    """A file of the patches folder, as ``read_file``. It may be a link, but not to a place outside of the project.
+
+    Errors: UsageError ``unsafe-path``, ``not-a-file``, ``too-large``; OSError.
+    """
+    path = f"{folder}/{name}"
+    found = read_file(path, name)
+    if "/" in name or os.path.islink(path):
+        real = os.path.realpath(path)
+        if not any(real.startswith(f"{os.path.realpath(own)}/") for own in (folder, folder.parent)):
+            raise UsageError(
+                "unsafe-path", f"{printable(name)} is a link out of the project", "put the patch there as a file"
+            )
+    return found
+
+
 def _no_file(called: str) -> UsageError:
     return UsageError("not-a-file", f"{printable(called)} is not a regular file", "put the patch there as a file")
 
@@ -130,7 +146,6 @@ def load(folder: Path, strip: int = 1) -> Series:
     else:
         found = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES and p.exists() and not p.is_dir()]
         lines = [Line(n, n) for n in sorted(map(_plain, found), key=numeric_order)]
-    root = str(folder)  # a path is made of it 500 times
     seen: set[str] = set()
     entries = []
     for line in lines:
@@ -138,7 +153,7 @@ def load(folder: Path, strip: int = 1) -> Series:
         if key in seen:
             raise UsageError("twice", f"{SERIES_FILE} names {line.name} twice", "take one of them out")
         seen.add(key)
-        entries.append(_entry(folder, root, line, strip))
+        entries.append(_entry(folder, line, strip))
     return Series(dir=folder, entries=tuple(entries), listed=listed)
 
 
@@ -167,7 +182,7 @@ def _text(file: Path) -> str:
         raise UsageError("no-series", f"cannot read {file}: {e.strerror}", "") from None
 
 
-def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
+def _entry(folder: Path, line: Line, strip: int) -> Entry:
     if line.name.startswith("/") or (".." in line.name and ".." in line.name.split("/")):
         raise UsageError(
             "unsafe-path",
@@ -175,7 +190,7 @@ def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
             "patches live in the patches folder",
         )
     try:
-        raw, st = read_file(f"{root}/{line.name}", line.name)
+        raw, st = read_patch(folder, line.name)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise UsageError(
             "missing-patch",
@@ -184,7 +199,7 @@ def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
         ) from None
     except OSError as e:
         raise UsageError(
-            "missing-patch", f"cannot read {root}/{line.name}: {e.strerror}", "check its permissions"
+            "missing-patch", f"cannot read {folder}/{line.name}: {e.strerror}", "check its permissions"
         ) from None
     return Entry(
         name=PatchName(line.name),
