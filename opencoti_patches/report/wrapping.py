@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
 from opencoti_patches.core.model import printable
 
@@ -40,6 +41,13 @@ def with_short_ids(text: str) -> str:
 def saved_in(paths: Sequence[Path], start: Path) -> list[str]:
     """Where local edits are that were written over, for people in the folder ``start``."""
     return [line for path in paths for line in wrapped(f"saved your edits in {from_here(path, start)}")]
+
+
+def run_there(line: str, given: str) -> str:
+    """A line with the project's folder in the commands that it names, where the program was given one with ``-C``."""
+    if given in ("", "."):
+        return line
+    return re.sub(r"(?<![\w/.-])opencoti-patches (?=[a-z])", lambda _: f"opencoti-patches -C {quote(given)} ", line)
 
 
 def is_command(step: str) -> bool:

@@ -294,6 +294,7 @@ def note(rows: dict[PatchName, Fated], more: Sequence[Row], who: str) -> None:
 
 def words(reason: str, who: str) -> str:
     """What a carry says, where no upstream had a part in it but ``who``."""
+    reason = reason.replace("upstream's diff", "the diff of the two trees")
     return re.sub(r"(?<![\w./'-])upstream(?![\w/-]|\.\w)", lambda _: who, reason)
 
 

@@ -141,3 +141,15 @@ def test_enable_beside_the_same_lines_elsewhere(small: Project, forked: Forked) 
         assert done.code == 0, done.out
         assert "adapted" not in done.out
     assert (series_of(root), tip(forked)) == (before, tree)
+
+
+def test_commands_to_paste_name_the_folder_that_was_given(four_out: Forked) -> None:
+    there = four_out.root.parent
+    (there / "a folder").mkdir()
+    folder = f"{four_out.root.name}"
+    for args in (["-C", folder, "deps", "4"], ["deps", "4", "-C", folder]):
+        assert f"hint: opencoti-patches -C {folder} enable {NAMES[3]}\n" in four_out(*args, cwd=there).err
+    done = four_out("-C", folder, "edit", "3", "WORK", cwd=there)
+    assert done.out.endswith(f"next: opencoti-patches -C {folder} refresh 0003 WORK  # once it is edited\n")
+    assert "opencoti-patches -C 'a folder' check" in four_out("-C", "a folder", "init", cwd=there).out
+    assert "next: opencoti-patches refresh" in four_out("-C", ".", "edit", "2", "WORK").out
