@@ -179,7 +179,11 @@ def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             click.echo(f"error: {message}", err=True)
     else:
-        for line in (f"error: {message}", f"hint: {hint}" if hint else ""):
+        from opencoti_patches.report.wrapping import run_there
+
+        args = sys.argv[1:]
+        there = next((a for i, a in enumerate(args) if i and args[i - 1] == "-C"), "")
+        for line in (f"error: {message}", f"hint: {run_there(hint, there)}" if hint else ""):
             for row in _on_screen(line) if line else ():
                 click.echo(row, err=True)
     sys.exit(code)

@@ -14,15 +14,17 @@ from opencoti_patches.core.model import Plan, Series, TreeId
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.strict import check
-from opencoti_patches.series.mailing import mail
+from opencoti_patches.series.mailing import NOBODY, mail
 from opencoti_patches.series.parse import parse
 from opencoti_patches.tree import trees
 
 
-def mails(series: Series, base: TreeId, store: Store, *, progress: Progress) -> tuple[list[bytes], Plan]:
+def mails(
+    series: Series, base: TreeId, store: Store, *, sender: bytes = NOBODY, progress: Progress
+) -> tuple[list[bytes], Plan]:
     """Each patch as a mail that ``git am`` takes. Bytes stay as they are, but for patches that are applied
-    in reverse or with another strip level than 1: these become what they do. Call with the store's lock
-    held.
+    in reverse or with another strip level than 1: these become what they do. ``sender`` is the
+    From of those that name no author. Call with the store's lock held.
 
     Errors: Refused ``does-not-apply``: what would come out has no tree to end at.
     """
@@ -36,7 +38,7 @@ def mails(series: Series, base: TreeId, store: Store, *, progress: Progress) -> 
         diff = e.raw[len(header) :]
         if e in odd:
             diff = forward(store.repo, chain[i - 1] if i else base, chain[i])
-        found.append(mail(header, diff, e.name))
+        found.append(mail(header, diff, e.name, sender))
     return found, plan
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from opencoti_patches.base import states
@@ -11,17 +10,15 @@ from opencoti_patches.carry.forward import forward
 from opencoti_patches.carry.from_folder import Snapshot
 from opencoti_patches.carry.prove import prove
 from opencoti_patches.carry.trial import judged, worse
-from opencoti_patches.core.errors import Refused, UsageError
+from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId, Verdict, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series import lock
-from opencoti_patches.series.numbering import Numbers, folder_of, slug
-from opencoti_patches.series.order import LOCK_FILE, SUFFIXES, beside, entry_of, number_of
+from opencoti_patches.series.numbering import Numbers, folder_of
+from opencoti_patches.series.order import LOCK_FILE, beside, entry_of
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position, stale_claims
 from opencoti_patches.tree import trees
-
-_SUFFIX = ".patch"
 
 
 class Made(NamedTuple):
@@ -65,7 +62,7 @@ def make(
         raise Refused("no-change", f"the folder is {where}: there is nothing in it for a patch", "edit it first")
     names = [e.name for e in series.entries]
     numbers = Numbers(names, at, folder=folder_of(previous or ""), renumber=renumber, beside=beside(series))
-    name = _named(wanted, folder_of(previous or ""), numbers)
+    name = f"{folder_of(previous or '')}{numbers.named(wanted, 'patch')}"
     raw = header + forward(store.repo, before, snapshot.now)
     entry = entry_of(series.dir, name, raw)
     addition = Addition(entry=entry, line=line_of(name, 1, False, usual))
@@ -115,25 +112,6 @@ def locked(placement: Placement, plan: Plan) -> Placement:
     return Placement(
         series=placement.series, changes=changes, renamed=placement.renamed, listed_now=placement.listed_now
     )
-
-
-def _named(wanted: str, folder: str, numbers: Numbers) -> str:
-    stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
-    if not re.fullmatch(r"[A-Za-z0-9_][\w.+-]*", stem, re.A):
-        close = slug(stem).lstrip(".")
-        raise UsageError(
-            "bad-name",
-            f"a patch cannot be called {wanted!r}",
-            f"for instance {close}" if close else "use letters, digits, '-', '_' and '.'",
-        )
-    number = number_of(stem)
-    if number is not None:  # somebody knows which one it is to have
-        numbers.take(number)
-        rest = stem.lstrip("0123456789").lstrip("-_.")
-        return f"{folder}{numbers.written(number)}-{rest or 'patch'}{_SUFFIX}"
-    if not numbers.numbered:
-        return f"{folder}{stem}{_SUFFIX}"
-    return f"{folder}{numbers.written(numbers.next())}-{stem}{_SUFFIX}"
 
 
 def _wrong_bootstrap(series: Series, previous: PatchName | None, at_patch: str) -> Refused:

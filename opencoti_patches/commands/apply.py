@@ -10,6 +10,7 @@ import click
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import saved_in, wrapped
 from opencoti_patches.series import order
 
 if TYPE_CHECKING:
@@ -64,15 +65,13 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, co
 def _report(moved: Moved, count: int, folder: Path, tip: str | None, run: Run) -> Report:
     shown = _shown(folder, run.directory)
     where = f"after {moved.after.patch} ({plural(count, 'patch')})" if moved.after.patch else "the base, no patch"
-    text = [f"saved your edits in {path}" for path in moved.saved]
     if moved.before is None and moved.written:
-        text.append(f"{shown}: {where}, {plural(len(moved.written), 'file')} written")
+        done = f", {plural(len(moved.written), 'file')} written"
     elif moved.written or moved.deleted:
-        text.append(
-            f"{shown}: {where}; {len(moved.written)} written, {len(moved.deleted)} deleted, {moved.kept} untouched"
-        )
+        done = f"; {len(moved.written)} written, {len(moved.deleted)} deleted, {moved.kept} untouched"
     else:
-        text.append(f"{shown}: {where}; nothing to do")
+        done = "; nothing to do"
+    text = [*saved_in(moved.saved, run.directory), *wrapped(f"{shown}: {where}{done}")]
     if run.verbose:
         text += [f"  {printable(p)}" for p in (*moved.written, *moved.deleted)]
     if tip:

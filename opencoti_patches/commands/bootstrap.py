@@ -28,7 +28,7 @@ opencoti-patches regen 0034 --from WORK
 @click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
 @click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="The tree after this patch.")
 @click.option("--merge", is_flag=True, help="If PATCH does not apply: what fits of it, the rest between markers.")
-@click.option("--force", is_flag=True, help="Overwrite local edits in DIR, saved as a patch first.")
+@click.option("--force", is_flag=True, help="Put local edits in DIR (with --to new files, too) into the store first.")
 @options()
 @click.pass_context
 def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, merge: bool, force: bool) -> None:
@@ -43,7 +43,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
     from opencoti_patches.base.store import Store
     from opencoti_patches.carry.laid import lay
     from opencoti_patches.report.merging import shown
-    from opencoti_patches.report.wrapping import wrapped
+    from opencoti_patches.report.wrapping import saved_in, with_short_ids, wrapped
     from opencoti_patches.tree import trees
     from opencoti_patches.tree.folders import guard_folder
     from opencoti_patches.tree.worktree import At, WorkTree
@@ -59,7 +59,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
     with store.writing("bootstrap", config.patches):
         base = ensure_base(config, store, progress=progress)
         label = ", ".join(s.upstream or s.label for s in config.sources)
-        text = [f"base: {label}, {plural(store.repo.count(base), 'file')}, tree {base}"]
+        text = wrapped(with_short_ids(f"base: {label}, {plural(store.repo.count(base), 'file')}, tree {base}"))
         data: dict[str, object] = {"base": {"tree": base, "sources": [s.label for s in config.sources]}}
         left: tuple[Left, ...] = ()
         if target is not None:
@@ -75,13 +75,14 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
             if unfit:
                 moved, made = lay(work, series, unfit, at, store, force=force)
             else:
-                moved = work.move(at, force=force)
-            text += [f"saved your edits in {path}" for path in moved.saved]
-            text.append(f"{folder}: the tree after {name}" if name else f"{folder}: the bare base")
+                moved = work.move(at, force=force, to_edit=bool(to))
+            text += saved_in(moved.saved, run.directory)
+            where = f"{folder}: the tree after {name}" if name else f"{folder}: the bare base"
+            more = f", with {unfit.name} merged in" if unfit else ""
+            text += wrapped(where + more, 0, 2)
             data |= {"dir": str(target), "to": name, "tree": tree, "saved": [str(p) for p in moved.saved]}
             if unfit and made:
                 left = made.left
-                text[-1:] = wrapped(f"{text[-1]}, with {unfit.name} merged in", 0, 2)
                 text += shown(left, unfit.name, folder or "")
                 data["merged"] = {"patch": unfit.name, "left": [row._asdict() for row in left]}
     run.answer(Report(command="bootstrap", ok=not left, data=data, text=tuple(text)), ctx)

@@ -201,7 +201,7 @@ def _carry(
     from opencoti_patches.carry.settle import Settled, settle
     from opencoti_patches.carry.target import called, reach
     from opencoti_patches.report import bumped
-    from opencoti_patches.stack.lines import left_out
+    from opencoti_patches.series.disabled import left_out
 
     config, store, series = project.config, project.store, project.series
     source = config.sources[session.source]

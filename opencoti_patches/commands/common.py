@@ -15,6 +15,7 @@ from opencoti_patches.core.errors import Exit, OpencotiError, UsageError
 from opencoti_patches.core.model import Report, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.report.render import FORMATS, render
+from opencoti_patches.report.wrapping import run_there
 from opencoti_patches.series import order
 
 FUNCTION = Callable[..., Any]
@@ -28,6 +29,7 @@ class Run(NamedTuple):
     quiet: bool = False
     verbose: bool = False
     format: str = "text"
+    given: str = ""  # with -C, as it was typed
 
     def config(self) -> Config:
         """The project's configuration."""
@@ -44,6 +46,11 @@ class Run(NamedTuple):
     def answer(self, report: Report, ctx: click.Context) -> None:
         """Print the report and end with its exit code."""
         text = render(report, self.format)
+        if self.format == "text" and self.given:
+            steps = ("next: ", "then: ")
+            text = "\n".join(
+                run_there(row, self.given) if row.lstrip().startswith(steps) else row for row in text.split("\n")
+            )
         if text:
             click.echo(text)
         ctx.exit(Exit.YES if report.ok else Exit.NO)
@@ -61,8 +68,10 @@ def options(formats: bool = False) -> Callable[[FUNCTION], FUNCTION]:
             form = given.pop("format_", None)
             if as_json and form not in (None, "json"):
                 raise click.UsageError(f"--json and --format {form} do not go together")
+            directory = given.pop("directory") or outer.get("directory")
             run = Run(
-                directory=_directory(given.pop("directory") or outer.get("directory")),
+                directory=_directory(directory),
+                given=directory or "",
                 quiet=given.pop("quiet") or outer.get("quiet", False),
                 verbose=given.pop("verbose") or outer.get("verbose", False),
                 format="json" if as_json else form or "text",
@@ -171,7 +180,7 @@ def completing(names: Callable[[Config], Iterable[str]]) -> Callable[..., list[s
 
 
 def _left_out(config: Config) -> Iterable[str]:
-    from opencoti_patches.stack.lines import left_out
+    from opencoti_patches.series.disabled import left_out
 
     return left_out(order.load(config.patches, config.strip))
 
@@ -184,4 +193,5 @@ def _profiles(config: Config) -> Iterable[str]:
 
 complete_patch = completing(lambda c: [e.name for e in order.load(c.patches, c.strip).entries])
 complete_disabled = completing(_left_out)
+complete_any = completing(lambda c: [*(e.name for e in order.load(c.patches, c.strip).entries), *_left_out(c)])
 complete_profile = completing(_profiles)

@@ -20,14 +20,17 @@ opencoti-patches edit 0031         # in tree/, as quilt does it
 )
 @click.argument("patch", metavar="PATCH", shell_complete=complete_patch)
 @click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
-@click.option("--force", is_flag=True, help="Overwrite local edits in DIR, saved as a patch first.")
+@click.option("--force", is_flag=True, help="Put local edits in DIR, new files too, into the store first.")
 @options()
 @click.pass_context
 def command(ctx: click.Context, run: Run, patch: str, folder: str | None, force: bool) -> None:
     """Bring DIR (default: tree.dir of opencoti.toml) to the tree after PATCH, ready to change. 'refresh' folds
-    what was changed into the patch then.
+    what was changed into the patch then. DIR must have no edits yet, nor new files: they would go into PATCH.
     """
+    from shlex import quote
+
     from opencoti_patches.report.advice import short
+    from opencoti_patches.report.wrapping import saved_in, steps, wrapped
     from opencoti_patches.tree import trees
     from opencoti_patches.tree.folders import guard_folder
     from opencoti_patches.tree.worktree import At, WorkTree
@@ -39,11 +42,15 @@ def command(ctx: click.Context, run: Run, patch: str, folder: str | None, force:
         series = order.load(config.patches, config.strip)  # again: another run may have written meanwhile
         name = order.find(series, patch)
         tree = trees.tree_after(series, name, project.base, store, progress=run.progress())
-        moved = WorkTree(target, store).move(At(tree=tree, patch=name), force=force)
+        moved = WorkTree(target, store).move(At(tree=tree, patch=name), force=force, to_edit=True)
     shown = folder or printable(within(config, config.tree))
-    text = [f"saved your edits in {path}" for path in moved.saved]
-    text.append(f"{shown}: the tree after {printable(name)}, ready to change")
-    text.append(f"next: edit it, then opencoti-patches refresh {short(name)}{f' {folder}' if folder else ''}")
+    text = [
+        *saved_in(moved.saved, run.directory),
+        *wrapped(f"{shown}: the tree after {printable(name)}, ready to change"),
+    ]
+    text += steps(
+        [f"opencoti-patches refresh {short(name)}{f' {quote(folder)}' if folder else ''}  # once it is edited"], 0
+    )
     data = {
         "dir": printable(str(target)),
         "patch": printable(name),

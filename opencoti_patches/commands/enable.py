@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opencoti_patches.commands.common import Run, complete_disabled, example, options
-from opencoti_patches.commands.stacking import both, wrote
+from opencoti_patches.commands.stacking import LEAVE, both, wrote
 
 
 @click.command(
@@ -17,13 +17,17 @@ opencoti-patches enable pinned --dry-run
     )
 )
 @click.argument("patch", metavar="PATCH", shell_complete=complete_disabled)
+@LEAVE
 @both
 @options()
 @click.pass_context
-def command(ctx: click.Context, run: Run, patch: str, accept_adapted: bool, dry_run: bool) -> None:
-    """Put a patch back that a comment of the series names: one that 'disable' left there, or '#NAME'.
+def command(
+    ctx: click.Context, run: Run, patch: str, leave_conflicts: bool, accept_adapted: bool, dry_run: bool
+) -> None:
+    """Put a patch back that a comment of the series names: one that 'disable' or 'bump --skip' left there, or '#NAME'.
 
-    It is written anew if it drifted meanwhile, as 'regen' does it, and later patches are carried over it.
+    It is written anew if it drifted meanwhile, as 'regen' does it, and later patches are carried over it. If it does
+    not apply any more, nothing is written, and the commands that mend it are named.
     """
     from opencoti_patches.stack.arrange import enable
 
@@ -31,7 +35,7 @@ def command(ctx: click.Context, run: Run, patch: str, accept_adapted: bool, dry_
         run,
         ctx,
         "enable",
-        lambda p, desk: enable(desk, patch, usual=p.config.strip),
+        lambda p, desk: enable(desk, patch, usual=p.config.strip, leave=leave_conflicts),
         accept=accept_adapted,
         dry_run=dry_run,
     )

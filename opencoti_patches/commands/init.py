@@ -15,7 +15,7 @@ from opencoti_patches.report.begun import SERIES_TEXT, configuration, report
 from opencoti_patches.series import order
 
 _PATCHES = "patches"
-_IGNORED = ("/tree/", "/.opencoti/")
+_IGNORED = ("/tree/", "/WORK/", "/.opencoti/")  # WORK is what the docs and hints call a folder to edit in
 
 
 @click.command(
@@ -34,7 +34,7 @@ def command(ctx: click.Context, run: Run, folder: str) -> None:
 
     The configuration is an example that works, with every kind of source shown. An opencoti.toml that is
     there is never overwritten. Patches that are there stay, and so does their series file; without one they
-    are taken in order of number, then name. The .gitignore gets two lines if it lacks them.
+    are taken in order of number, then name. The .gitignore gets three lines if it lacks them: /tree/, /WORK/ (a folder to edit in) and /.opencoti/.
     """
     root = run.directory / folder
     _refuse(root)

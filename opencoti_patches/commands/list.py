@@ -27,11 +27,12 @@ def command(ctx: click.Context, run: Run) -> None:
     """
     from opencoti_patches.report.listed import report
     from opencoti_patches.series.counts import counts
-    from opencoti_patches.stack import lines
+    from opencoti_patches.series.disabled import entry as entry_of
+    from opencoti_patches.series.disabled import left_out
 
     config = run.config()
     series = order.load(config.patches, config.strip)
     rows = [(entry, counts(entry)) for entry in series.entries]
-    outs = [(out.before, lines.entry(series, out, config.strip)) for out in lines.left_out(series).values()]
-    disabled = [(before, entry, counts(entry)) for before, entry in outs]
+    outs = [(out, entry_of(series, out, config.strip)) for out in left_out(series).values()]
+    disabled = [(out, entry, counts(entry)) for out, entry in outs]
     run.answer(report(series, rows, disabled, strip=config.strip, quiet=run.quiet), ctx)

@@ -28,6 +28,7 @@ def command(ctx: click.Context, run: Run) -> None:
     """
     from opencoti_patches.base import states
     from opencoti_patches.plan.strict import check
+    from opencoti_patches.report.wrapping import wrapped
 
     project = open_project(run)
     folder = project.config.patches
@@ -46,8 +47,8 @@ def command(ctx: click.Context, run: Run) -> None:
     if refused:
         first = refused[0]
         text = (
-            f"{printable(first.name)}: {first.status}{f': {first.cause}' if first.cause else ''}",
-            f"the series does not apply, {shown} was left as it is",
+            *wrapped(f"{printable(first.name)}: {first.status}{f': {first.cause}' if first.cause else ''}"),
+            *wrapped(f"the series does not apply, {shown} was left as it is"),
             "next: opencoti-patches check",
         )
         data |= {"state": "refused", "first_failed": printable(first.name)}
@@ -55,4 +56,4 @@ def command(ctx: click.Context, run: Run) -> None:
     word = "wrote" if changed else "no change in"
     line = f"{word} {shown}: base {plan.base[:12]}, {plural(len(series.entries), 'patch')}, tip {(plan.tip or '')[:12]}"
     data["state"] = "written" if changed else "unchanged"
-    run.answer(Report(command="lock", ok=True, data=data, text=(line,)), ctx)
+    run.answer(Report(command="lock", ok=True, data=data, text=tuple(wrapped(line))), ctx)

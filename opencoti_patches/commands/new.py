@@ -52,10 +52,11 @@ def command(
     from opencoti_patches.carry import from_folder, new
     from opencoti_patches.report.made import report
     from opencoti_patches.series.heading import heading
+    from opencoti_patches.series.numbering import parted
     from opencoti_patches.tree.settled import adopt
     from opencoti_patches.tree.worktree import At, WorkTree
 
-    header = heading(slug.removesuffix(".patch").lstrip("0123456789").lstrip("-_."), message, author)
+    header = heading(parted(slug)[1].lstrip("-_.") or "patch", message, author)
     project = open_project(run)
     config, store = project.config, project.store
     place = run.directory / folder if folder else config.tree

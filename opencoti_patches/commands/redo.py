@@ -26,4 +26,4 @@ def command(ctx: click.Context, run: Run, force: bool) -> None:
         wait_no_more(store, config.patches)
         folders = follow(store, step)
     say_stopped(run, config, store)
-    run.answer(undone("redo", step, list(map(str, saved)), list(map(str, folders)), []), ctx)
+    run.answer(undone("redo", step, saved, folders, [], run.directory), ctx)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, reread
-from opencoti_patches.commands.stacking import both, edited, written
+from opencoti_patches.commands.stacking import LEAVE, both, edited, written
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import printable
 from opencoti_patches.report.wrapping import wrapped
@@ -26,7 +26,7 @@ opencoti-patches refresh 0031      # carried back into an earlier patch
 )
 @click.argument("patch", metavar="[PATCH]", required=False, shell_complete=complete_patch)
 @click.argument("folder", metavar="[DIR]", type=click.Path(), required=False)
-@click.option("--leave-conflicts", is_flag=True, help="Write, and leave later patches that find no place as they are.")
+@LEAVE
 @both
 @options()
 @click.pass_context

@@ -20,7 +20,7 @@ opencoti-patches split 0033 --hunks ggml-cuda.cu:1,3-4 -m "Pin it"
 @click.argument("patch", metavar="PATCH", shell_complete=complete_patch)
 @click.option("--files", metavar="GLOB", multiple=True, help="These files go into the new patch.")
 @click.option("--hunks", metavar="FILE:1,3", multiple=True, help="These hunks of a file do, by number from 1.")
-@click.option("--name", metavar="SLUG", default="", help="What the new patch is called.")
+@click.option("--name", metavar="SLUG", default="", help="What the new patch is called; a number in it must be free.")
 @click.option(
     "-m",
     "--message",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opencoti_patches.commands.common import FUNCTION, Project, Run, open_project, reread, stopped, within
+from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import printable
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from opencoti_patches.tree.worktree import WorkTree
 
 ACCEPT = click.option("--accept-adapted", is_flag=True, help="Write patches whose content changed, too.")
+LEAVE = click.option("--leave-conflicts", is_flag=True, help="Write, and leave patches that find no place as they are.")
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
 
 
@@ -68,12 +70,29 @@ def written(
         needs=[] if change.refused else needs,
         claims=stale_claims(project.series, change.renamed) if settled else (),
         notes=_notes(project, change) if settled else (),
-        steps=steps if change.refused or change.left else (),
+        steps=[
+            *(steps if change.refused or change.left else ()),
+            *change.steps,
+            *(_want_why(config, change) if settled and not dry_run else ()),
+        ],
         more=more,
         head=head,
         verbose=run.verbose,
     )
     return answer, settled
+
+
+def _want_why(config: Config, change: Change) -> list[str]:
+    """What is left to do for patches that were made, whose headers say no why."""
+    from opencoti_patches.series.parse import parse
+    from opencoti_patches.series.says import what_and_why
+
+    made = {r.name for r in change.rows if r.fate == "made"}
+    return [
+        f"say why below the first line of {printable(within(config, config.patches / e.name))}, then opencoti-patches lint"
+        for e in change.entries
+        if e.name in made and not what_and_why(parse(e.raw, e.strip).header)[1]
+    ]
 
 
 def _notes(project: Project, change: Change) -> list[str]:

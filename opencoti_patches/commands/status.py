@@ -29,7 +29,7 @@ def command(ctx: click.Context, run: Run) -> None:
     """
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.plan.strict import check
-    from opencoti_patches.stack.lines import left_out
+    from opencoti_patches.series.disabled import left_out
     from opencoti_patches.tree.folders import describe
 
     config = run.config()

@@ -41,4 +41,4 @@ def command(ctx: click.Context, run: Run, listed: bool, force: bool) -> None:
             step, saved = states.undo(store, force=force)
         folders = follow(store, step)
     say_stopped(run, config, store)
-    run.answer(undone("undo", step, list(map(str, saved)), list(map(str, folders)), kept), ctx)
+    run.answer(undone("undo", step, saved, folders, kept, run.directory), ctx)

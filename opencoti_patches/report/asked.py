@@ -21,16 +21,15 @@ def deps(found: Sequence[Needs], one: PatchName | None) -> Report:
     shown = [n for n in found if one is None or n.name == one]
     text: list[str] = []
     for n in shown:
-        text.append(f"{printable(n.name)} stands on{':' if n.on else ' no other patch'}")
+        text += wrapped(f"{printable(n.name)} stands on{':' if n.on else ' no other patch'}")
         text += [row for other, rows in n.on.items() for row in _on(other, rows)]
     above = standing_on(found, one) if one else []
     if one:
         text += wrapped(f"on it: {', '.join(map(printable, above))}" if above else "no patch stands on it", 0)
     else:
         free = sum(not n.on for n in found)
-        text.append(
-            f"{plural(len(found), 'patch')}, {plural(sum(len(n.on) for n in found), 'dependency')}, {free} on the base alone"
-        )
+        many = plural(sum(len(n.on) for n in found), "dependency")
+        text += wrapped(f"{plural(len(found), 'patch')}, {many}, {free} on the base alone")
     data = {
         "patches": [
             {"name": printable(n.name), "on": _rows(n.on), "above": list(map(printable, standing_on(found, n.name)))}
@@ -94,7 +93,7 @@ def find(wanted: str, hits: Sequence[Hit], *, quiet: bool = False) -> Report:
     at: tuple[str, str] = ("", "")
     for h in hits:
         if not quiet and (h.patch, h.file) != at:
-            text.append(f"{printable(h.patch)}: {printable(h.file)}")
+            text += wrapped(f"{printable(h.patch)}: {printable(h.file)}")
             at = (h.patch, h.file)
         if not quiet:
             text.append(cut(f"  {h.line:>6} {h.sign}{printable(h.text.decode('utf-8', 'surrogateescape'))}"))

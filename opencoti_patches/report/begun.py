@@ -8,6 +8,7 @@ from pathlib import Path
 
 from opencoti_patches.core.model import Report, Series, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import wrapped
 
 SERIES_TEXT = """\
 # The patches in the order in which they apply: a name a line, then -pN or -R.
@@ -73,13 +74,13 @@ def report(folder: str, root: Path, found: Series | None, written: Sequence[str]
         "listed": found is None or found.listed or not found.entries,
         "patches": len(found.entries) if found else 0,
     }
-    text = [f"wrote {', '.join(written)}"]
+    text = wrapped(f"wrote {', '.join(written)}")
     if kept:
-        text.append(f"kept {', '.join(kept)} as it was" if len(kept) == 1 else f"kept {', '.join(kept)} as they were")
+        text += wrapped(f"kept {', '.join(kept)} as {'it was' if len(kept) == 1 else 'they were'}")
     if found and found.entries:
         text.append(f"{plural(len(found.entries), 'patch')} found in patches/")
         if not found.listed:
             text.append("note: no series file; patches are taken in order of number, then name")
     go = "" if folder == "." else f"cd {printable(folder)}, "
-    text.append(f"next: {go}see opencoti.toml, then opencoti-patches check")
+    text += wrapped(f"next: {go}see opencoti.toml, then opencoti-patches check")
     return Report(command="init", ok=True, data=data, text=tuple(text))

@@ -22,8 +22,7 @@ from opencoti_patches.core.model import (
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.wrapping import WIDTH, steps, wrapped
-
-_STALE = 3  # differences from the lock that are spelled out
+from opencoti_patches.series.lock import told
 
 
 def report(
@@ -65,8 +64,7 @@ def report(
         path = str(where / "series.lock")
         findings.append(Finding(level=stale_level, rule="stale-lock", message=line, path=path, hint=relock))
     if stale:
-        more = f"; {len(stale) - _STALE} more" if len(stale) > _STALE else ""
-        text += wrapped(f"{stale_level}: {'; '.join(stale[:_STALE])}{more}", 0, 2)
+        text += wrapped(f"{stale_level}: {printable(told(stale))}", 0, 2)
         text += steps([relock])
     if other_base and not plan.ok:
         words = (

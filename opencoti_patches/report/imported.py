@@ -48,7 +48,7 @@ def report(
         hint = () if v is None or fine else (hints[e.name],) if e.name in hints else advice(v, after, folder)
         rows.append(_row(incoming, e.strip, e.reverse, v, hint, e.name, after))
         options = options_of(e.strip, e.reverse, strip)
-        text.append(" ".join(filter(None, (printable(e.name), options, f"from {printable(incoming.source)}"))))
+        text += wrapped(" ".join(filter(None, (printable(e.name), options, f"from {printable(incoming.source)}"))))
         for note in incoming.notes:
             text += wrapped(printable(incoming.source) + _MENDED.get(note, f": {note}"), 4)
         if v is not None and (v.status != "clean" or verbose):
@@ -56,15 +56,17 @@ def report(
         if dry_run:  # only what another way of importing it would mend; the file is still where it came from
             hint = tuple(h.replace(f"{folder}/{e.name}", incoming.source) for h in hint if e.name in hints)
         text += steps(hint)
-    text += [f"skipped: {line}" for line in imported.skipped]
-    for old, new in imported.placement.renamed.items():
-        text.append(f"renamed {printable(old)} to {printable(new)}")
-    text += [f"note: {claim}" for claim in claims]
+    for line in (
+        *(f"skipped: {line}" for line in imported.skipped),
+        *(f"renamed {printable(old)} to {printable(new)}" for old, new in imported.placement.renamed.items()),
+        *(f"note: {claim}" for claim in claims),
+    ):
+        text += wrapped(line)
     for v in broken:
         text += wrapped(f"warning: {printable(v.name)}, which stands behind, does not apply any more ({v.cause})", 0)
     if imported.placement.listed_now:
-        text.append(f"{folder}/series was written, for the order needs one now")
-    text.append(_summary(imported, plan, folder, dry_run))
+        text += wrapped(f"{folder}/series was written, for the order needs one now")
+    text += wrapped(_summary(imported, plan, folder, dry_run))
     data = {
         "patches": rows,
         "renamed": [{"from": printable(a), "to": printable(b)} for a, b in imported.placement.renamed.items()],

@@ -8,26 +8,29 @@ from typing import Any
 from opencoti_patches.core.model import Entry, Report, Series, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.series.counts import FileCount
+from opencoti_patches.series.disabled import Out
 
 
 def report(
     series: Series,
     rows: Sequence[tuple[Entry, Sequence[FileCount]]],
-    disabled: Sequence[tuple[int, Entry, Sequence[FileCount]]] = (),
+    disabled: Sequence[tuple[Out, Entry, Sequence[FileCount]]] = (),
     *,
     strip: int,
     quiet: bool = False,
 ) -> Report:
-    """The series with its counts; ``disabled`` are the patches left out, each with how many patches stand before it.
-    ``strip`` is the project's own strip level, which goes without saying."""
+    """The series with its counts; ``disabled`` are the patches left out. ``strip`` is the project's own strip level, which goes without saying."""
     data = [_row(entry, files) for entry, files in rows]
-    out = [_row(e, files) | {"after": data[before - 1]["name"] if before else None} for before, e, files in disabled]
+    out = [
+        _row(e, files) | {"after": data[o.before - 1]["name"] if o.before else None, "why": printable(o.why)}
+        for o, e, files in disabled
+    ]
     if quiet:
         text = [row["name"] for row in data]
     else:
         lines = list(data)
-        for (before, _, _), row in zip(reversed(disabled), reversed(out), strict=True):
-            lines.insert(before, row)
+        for (o, _, _), row in zip(reversed(disabled), reversed(out), strict=True):
+            lines.insert(o.before, row)
         left = f"; {len(out)} disabled, not counted" if out else ""
         text = [*_table(lines, strip), _summary(data) + left]
         if not series.listed:

@@ -23,14 +23,17 @@ def report(made: Made, *, folder: str, new_files: Sequence[str]) -> Report:
     path = f"{folder}/{printable(e.name)}"
     subject, why = what_and_why(e.raw[: files[0].file.span[0]])
     behind = f"behind {printable(made.previous)}" if made.previous else "as the first"
-    text = [f"wrote {path}, {behind}: {plural(len(files), 'file')}, +{added} -{removed}"]
+    text = wrapped(f"wrote {path}, {behind}: {plural(len(files), 'file')}, +{added} -{removed}")
     text += wrapped(f"new files taken in: {', '.join(map(printable, new_files))}") if new_files else []
-    text += [f"renamed {printable(old)} to {printable(new)}" for old, new in made.placement.renamed.items()]
-    text += [line for claim in made.claims for line in wrapped(f"note: {claim}")]
+    for said in (
+        *(f"renamed {printable(old)} to {printable(new)}" for old, new in made.placement.renamed.items()),
+        *(f"note: {claim}" for claim in made.claims),
+    ):
+        text += wrapped(said)
     for v in made.moved:
         text += wrapped(f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {short(v.name)}")
     if made.placement.listed_now:
-        text.append(f"{folder}/series was written, for the order needs one now")
+        text += wrapped(f"{folder}/series was written, for the order needs one now")
     if not why:
         text += wrapped(f"next: say why below the first line of {path}, then opencoti-patches lint")
     data: dict[str, Any] = {

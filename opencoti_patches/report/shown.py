@@ -7,12 +7,14 @@ from typing import Any
 from opencoti_patches.core.model import Entry, Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.listed import options_of
+from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.series.counts import FileCount, counts
 from opencoti_patches.series.parse import parse
 
 
-def report(entry: Entry, *, path: str, strip: int, quiet: bool = False) -> Report:
-    """The patch's header, files and diff. ``path`` is its file as people type it."""
+def report(entry: Entry, *, path: str, strip: int, disabled: str | None = None, quiet: bool = False) -> Report:
+    """The patch's header, files and diff. ``path`` is its file as people type it, ``disabled`` why it is left out (None
+    if it is not)."""
     parsed = parse(entry.raw, entry.strip, entry.reverse)
     files = counts(entry, parsed)
     header, diff = parsed.header, entry.raw[len(parsed.header) :]
@@ -28,11 +30,18 @@ def report(entry: Entry, *, path: str, strip: int, quiet: bool = False) -> Repor
         "added": sum(f.added for f in files),
         "removed": sum(f.removed for f in files),
         "diff": _text(diff),
+        "disabled": None if disabled is None else printable(disabled),
     }
     text = _lines(header)
     if not quiet:
         options = options_of(entry.strip, entry.reverse, strip)
-        text = [" ".join(filter(None, (printable(entry.name), options))), "", *text, *([""] if text else [])]
+        out = "" if disabled is None else f"(disabled: {printable(disabled)})" if disabled else "(disabled)"
+        text = [
+            *wrapped(" ".join(filter(None, (printable(entry.name), options, out)))),
+            "",
+            *text,
+            *([""] if text else []),
+        ]
         text += [*_table(rows, entry.reverse), ""]
     return Report(command="show", ok=True, data={"patch": data}, text=(*text, *_lines(diff)))
 

@@ -4,12 +4,14 @@ it was."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import WIDTH, wrapped
+from opencoti_patches.report.wrapping import WIDTH, from_here, wrapped
+from opencoti_patches.report.wrapping import steps as shown_steps
 from opencoti_patches.stack.absorb import Edit
 from opencoti_patches.stack.model import Blocker, Change, Fated, Settled
 
@@ -52,7 +54,7 @@ def report(
         text += wrapped("nothing was written: look at what was adapted, then run it again with --accept-adapted", 0)
     else:
         text += [*wrapped(change.refused, 0), *_blocked(change.blockers), "nothing was written"]
-    text += [f"{'next' if i == 0 else 'then'}: {line}" for i, line in enumerate(steps)]
+    text += shown_steps(steps, 0)
     data: dict[str, Any] = {
         "patches": [_row(r) for r in change.rows],
         "series": [printable(e.name) for e in change.entries],
@@ -117,9 +119,9 @@ def _tree(settled: Settled) -> list[str]:
     if settled.after is None:
         return ["the series does not apply as a whole, as before"]
     if settled.before == settled.after:
-        return [f"the tree after the last patch is what it was: {settled.after}"]
+        return [f"the tree after the last patch is what it was: {settled.after[:12]}"]
     if settled.before is None:
-        return [f"the tree after the last patch: {settled.after}"]
+        return [f"the tree after the last patch: {settled.after[:12]}"]
     files = list(map(printable, settled.differs))
     more = [f"    … {plural(len(files) - _SHOWN, 'more file')}"] if len(files) > _SHOWN else []
     return [
@@ -150,17 +152,24 @@ def edit_row(e: Edit) -> dict[str, Any]:
     }
 
 
-def undone(command: str, step: Step, saved: Sequence[str], folders: Sequence[str], kept: Sequence[str]) -> Report:
-    """The answer of ``undo`` and ``redo``. ``folders`` are those whose edits are edits again, or a patch's again;
-    how the patches of ``kept`` were resolved waits in the store for the next bump."""
+def undone(
+    command: str, step: Step, saved: Sequence[Path], folders: Sequence[Path], kept: Sequence[str], start: Path
+) -> Report:
+    """The answer of ``undo`` and ``redo``, run in ``start``. ``folders`` are those whose edits are edits again, or a
+    patch's again; how the patches of ``kept`` were resolved waits in the store for the next bump."""
     done = "undone" if command == "undo" else "done again"
-    data = {"step": step_row(step), "saved": list(saved), "folders": list(map(printable, folders)), "kept": list(kept)}
+    data = {
+        "step": step_row(step),
+        "saved": list(map(str, saved)),
+        "folders": [printable(str(f)) for f in folders],
+        "kept": list(kept),
+    }
     files = list(map(printable, step.files))
-    text = [f"{done}: {step.what} of {step.when}, {plural(len(files), 'file')}"]
+    text = wrapped(f"{done}: {step.what} of {step.when}, {plural(len(files), 'file')}")
     text += [f"    {f}" for f in files[:_SHOWN]]
-    text += wrapped(f"what had changed since is in {', '.join(saved)}") if saved else []
+    text += wrapped(f"what had changed since is in {', '.join(from_here(p, start) for p in saved)}") if saved else []
     again = "edits" if command == "undo" else "a patch's"
-    text += [line for f in folders for line in wrapped(f"{printable(f)}: its edits are {again} again", 0)]
+    text += [line for f in folders for line in wrapped(f"{from_here(f, start)}: its edits are {again} again", 0)]
     text += wrapped(f"how these were resolved is kept for the next bump: {', '.join(kept)}", 0) if kept else []
     back = "redo" if command == "undo" else "undo"
     text.append(f"next: opencoti-patches check; opencoti-patches {back} takes it back")

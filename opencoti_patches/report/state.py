@@ -15,7 +15,6 @@ from opencoti_patches.series import lock
 
 _WIDTH = 80
 _NAME = 9  # columns of the first word
-_SHOWN = 3  # differences of the lock that are spelled out
 
 
 class LockState(NamedTuple):
@@ -138,8 +137,7 @@ def _lock(state: State) -> str:
         return "none; 'opencoti-patches lock' writes it"
     if state.lock.word == "in step":
         return "in step" if state.plan else "in step with the patch files; base and tip not compared"
-    more = f"; {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    shown = "; ".join(map(printable, found[:_SHOWN])) + more
+    shown = printable(lock.told(found))
     when = "" if state.plan is None or state.plan.ok else "once the series applies, "
     return f"{state.lock.word}: {shown}; {when}run 'opencoti-patches lock'"
 

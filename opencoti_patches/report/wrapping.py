@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
 from opencoti_patches.core.model import printable
 
@@ -31,6 +33,23 @@ def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
     )
 
 
+def with_short_ids(text: str) -> str:
+    """Twelve digits of an id say as much to people as forty; the documents have them all."""
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{28}\b", r"\1", text)
+
+
+def saved_in(paths: Sequence[Path], start: Path) -> list[str]:
+    """Where local edits are that were written over, for people in the folder ``start``."""
+    return [line for path in paths for line in wrapped(f"saved your edits in {from_here(path, start)}")]
+
+
+def run_there(line: str, given: str) -> str:
+    """A line with the project's folder in the commands that it names, where the program was given one with ``-C``."""
+    if given in ("", "."):
+        return line
+    return re.sub(r"(?<![\w/.-])opencoti-patches (?=[a-z])", lambda _: f"opencoti-patches -C {quote(given)} ", line)
+
+
 def is_command(step: str) -> bool:
     """Whether a step can be pasted; the others are words."""
     return step.startswith(("opencoti-patches ", "git "))
@@ -39,7 +58,7 @@ def is_command(step: str) -> bool:
 def steps(lines: Sequence[str], indent: int = 4) -> list[str]:
     """What to run next and what then. A command stays in one line, however long: it is there to be pasted."""
     rows: list[str] = []
-    for word, line in zip(("next", "then"), lines, strict=False):
-        text = f"{word}: {line}"
+    for i, line in enumerate(lines):
+        text = f"{'then' if i else 'next'}: {line}"
         rows += [" " * indent + text] if is_command(line) else wrapped(text, indent, 2)
     return rows

@@ -30,15 +30,20 @@ def heading(slug: str, message: str, author: str = "", *, made_by: bytes = b"") 
         raise UsageError("bad-message", "a line of the message begins like a diff", "indent it")
     body = f"\n{why}\n\n" if why else "\n"
     if author:
-        m = _AUTHOR.fullmatch(author.strip())
-        if m is None:
-            raise UsageError("bad-author", f"--author {author!r} is not of the form 'Name <name@host>'", "")
-        made_by = encode(f"From: {formataddr((m[1], m[2]), _WORDS)}\n")
+        made_by = from_field(author) + b"\n"
     if not made_by:
         return encode(f"Subject: {subject}\n{body}")
     plain = why.isascii()
     kind = "" if plain else "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n"
     return made_by + encode(f"Subject: {field(subject)}\n{kind}{body}")
+
+
+def from_field(author: str) -> bytes:
+    """``--author`` as the field of a mail. Errors: UsageError ``bad-author``."""
+    m = _AUTHOR.fullmatch(author.strip())
+    if m is None:
+        raise UsageError("bad-author", f"--author {author!r} is not of the form 'Name <name@host>'", "")
+    return encode(f"From: {formataddr((m[1], m[2]), _WORDS)}")
 
 
 def field(text: str) -> str:

@@ -98,7 +98,7 @@ def _series_line(folder: Path, raw: str, strip: int, seen: Mapping[str, int]) ->
     if line.name.startswith("/") or ".." in line.name.split("/"):
         return "unsafe-name", f"{line.name} is not inside the patches folder", "patches live in the patches folder"
     try:
-        content, _ = order.read_file(folder / line.name, line.name)
+        content, _ = order.read_patch(folder, line.name)
     except UsageError as e:
         return "missing-file", e.message, e.hint
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):

@@ -6,6 +6,7 @@ Rows stand alone, so that two branches merge: a base row, ``NAME SHA256`` a patc
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,6 +84,23 @@ def compare(lock: Lock, series: Series) -> Compared:
     )
 
 
+_WHATS = ("not in the lock", "in the lock and not in the series", "not what was locked")
+_NAMED = 3  # patches of which one thing is said
+
+
+def told(differences: Sequence[str]) -> str:
+    """What ``disagreements`` says, in one line: what is true of several patches stands there once."""
+    by: dict[str, list[str]] = {}
+    for line in differences:
+        what = next((w for w in _WHATS if line.endswith(f" is {w}")), "")
+        by.setdefault(what or line, []).append(line.removesuffix(f" is {what}"))
+    parts = []
+    for what, names in by.items():
+        few = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+        parts.append(f"{few} {'are' if len(names) > 1 else 'is'} {what}" if what in _WHATS else what)
+    return "; ".join(parts)
+
+
 def disagreements(lock: Lock | None, series: Series, plan: Plan) -> tuple[str, ...]:
     """In what the lock and the series, as it was judged, differ; empty without a lock or if in nothing."""
     if lock is None:
@@ -91,9 +109,8 @@ def disagreements(lock: Lock | None, series: Series, plan: Plan) -> tuple[str, .
     if lock.base != plan.base:
         found.append(f"the lock is for base tree {lock.base[:12]}, this is {plan.base[:12]}")
     differ = compare(lock, series)
-    found += [f"{n} is not in the lock" for n in differ.new]
-    found += [f"{n} is in the lock and not in the series" for n in differ.gone]
-    found += [f"{n} is not what was locked" for n in differ.changed]
+    for names, what in zip((differ.new, differ.gone, differ.changed), _WHATS, strict=True):
+        found += [f"{n} is {what}" for n in names]
     if not found and differ.moved:
         found.append("the lock has the patches in another order")
     if not found and plan.tip and len(plan.verdicts) == len(series.entries) and lock.tip != plan.tip:

@@ -8,7 +8,7 @@ from opencoti_patches.series.header import is_mail
 from opencoti_patches.series.heading import field
 
 _ENVELOPE = b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\n"  # what git format-patch --zero-commit writes
-_FROM = b"From: opencoti-patches <patches@opencoti.invalid>"
+NOBODY = b"From: opencoti-patches <patches@opencoti.invalid>"
 _DATE = b"Date: Thu, 1 Jan 1970 00:00:00 +0000"
 _OURS = re.compile(rb"From [0-9a-f]{40} [^\n]*\n")
 _PATCH_TAG = re.compile(r"^\s*\[[^\]]*\b(?:PATCH|RFC)\b[^\]]*\]\s*")
@@ -20,14 +20,16 @@ _NEEDS_WRAPPING = re.compile(rb"^From |\r|\0", re.M)
 _WIDTH = 76
 
 
-def mail(header: bytes, diff: bytes, name: str) -> bytes:
+def mail(header: bytes, diff: bytes, name: str, sender: bytes = NOBODY) -> bytes:
     """One patch as a mail. A header that is one keeps its fields, and gets those that it lacks; plain text
-    becomes a subject (its first line) and a body, from nobody, at the beginning of time. ``name`` is the
+    becomes a subject (its first line) and a body, from ``sender``, at the beginning of time. ``name`` is the
     subject where there is none.
     """
     if not diff.endswith(b"\n"):
         diff += b"\n"
-    envelope, fields, body = _of_mail(header) if is_mail(header) else (_ENVELOPE, *_of_text(header, name))
+    envelope, fields, body = (
+        _of_mail(header, sender) if is_mail(header) else (_ENVELOPE, *_of_text(header, name, sender))
+    )
     content = body + diff
     if _NEEDS_WRAPPING.search(content):
         # a mail reader would part the mail at "From ", or take the CR off
@@ -35,6 +37,12 @@ def mail(header: bytes, diff: bytes, name: str) -> bytes:
         fields.append(b"Content-Transfer-Encoding: quoted-printable")
         content = quoted_printable(content)
     return envelope + b"\n".join(fields) + b"\n\n" + content
+
+
+def is_nobodys(raw: bytes) -> bool:
+    """Whether a mail names no author, so that it is from the placeholder."""
+    head, _, body = raw.partition(b"\n\n")
+    return NOBODY in head.split(b"\n") and not _AUTHOR.match(body)
 
 
 def has_tag(raw: bytes) -> bool:
@@ -68,7 +76,7 @@ def _quoted_line(line: bytes) -> bytes:
     return b"".join(out)
 
 
-def _of_mail(header: bytes) -> tuple[bytes, list[bytes], bytes]:
+def _of_mail(header: bytes, sender: bytes) -> tuple[bytes, list[bytes], bytes]:
     """Envelope line, fields, body of a header that is a mail."""
     m = _OURS.match(header)
     envelope, rest = (m[0], header[m.end() :]) if m else (_ENVELOPE, header)
@@ -82,7 +90,7 @@ def _of_mail(header: bytes) -> tuple[bytes, list[bytes], bytes]:
     fields = [f for f in fields if not f.startswith(b"From ")]
     fields = [_usable(f) for f in fields]
     have = {f.split(b":", 1)[0].lower() for f in fields}
-    fields += [f for f in (_FROM, _DATE) if f.split(b":", 1)[0].lower() not in have]
+    fields += [f for f in (sender, _DATE) if f.split(b":", 1)[0].lower() not in have]
     return envelope, fields, body
 
 
@@ -101,7 +109,7 @@ def _usable(field: bytes) -> bytes:
     return b"Date: " + text.encode() + b" 00:00:00 +0000" if parsedate_tz(f"{text} 00:00:00 +0000") else _DATE
 
 
-def _of_text(header: bytes, name: str) -> tuple[list[bytes], bytes]:
+def _of_text(header: bytes, name: str, sender: bytes) -> tuple[list[bytes], bytes]:
     lines = header.split(b"\n")
     at = next((i for i, line in enumerate(lines) if line.strip()), None)
     subject = b"" if at is None else lines[at].strip()
@@ -109,14 +117,14 @@ def _of_text(header: bytes, name: str) -> tuple[list[bytes], bytes]:
     for word in (b"Subject:", b"Description:"):
         subject = subject.removeprefix(word).strip()
     text = _decoded(subject) or name
-    fields = [_FROM, _DATE, b"Subject: [PATCH] " + field(text).encode("utf-8", "surrogateescape")]
+    fields = [sender, _DATE, b"Subject: [PATCH] " + field(text).encode("utf-8", "surrogateescape")]
     if not (subject + body).isascii():
         charset = b"UTF-8" if _is_utf8(header) else b"ISO-8859-1"
         fields += [b"MIME-Version: 1.0", b"Content-Type: text/plain; charset=" + charset]
         fields.append(b"Content-Transfer-Encoding: 8bit")
     body = _BREAK.sub(b" ", body)
     if _IN_BODY.match(body) and not _AUTHOR.match(body):
-        body = _FROM + b"\n\n" + body
+        body = sender + b"\n\n" + body
     return fields, body + b"\n\n" if body else b"\n"
 
 

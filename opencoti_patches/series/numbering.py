@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import count
 
-from opencoti_patches.core.errors import Refused
+from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import printable
 from opencoti_patches.series.order import SUFFIXES, number_of
 
@@ -72,6 +72,19 @@ class Numbers:
         self._given.add(number)
         return number
 
+    def named(self, wanted: str, words: str) -> str:
+        """The file name for a patch that somebody calls ``wanted``: a number in that is the patch's, if it fits; without
+        one it is the next. ``words`` stand behind a number alone. Errors: UsageError ``bad-name``; Refused
+        ``no-number``."""
+        number, rest = parted(wanted)
+        if number is not None:  # somebody knows which one it is to have
+            return f"{self.written(self.take(number))}{rest or f'-{words}'}.patch"
+        return self.next_named(rest)
+
+    def next_named(self, words: str) -> str:
+        """The file name with the next number, where the patches have numbers. Errors: Refused ``no-number``."""
+        return f"{self.written(self.next())}-{words}.patch" if self.numbered else f"{words}.patch"
+
     def written(self, number: int) -> str:
         """A number as this series writes it."""
         return f"{number:0{self.width}d}"
@@ -91,6 +104,24 @@ class Numbers:
                 renamed[name] = with_number(name, number)
             last = max(last, number)
         return renamed
+
+
+def parted(wanted: str) -> tuple[int | None, str]:
+    """The number with which a name begins that somebody gives a patch, and what is behind it; a suffix is left out.
+    Errors: UsageError ``bad-name``."""
+    stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
+    if not re.fullmatch(r"(?!\d{10})[A-Za-z0-9_][\w.+-]*", stem, re.A):
+        close = slug(re.sub(r"^\d{10,}", "", stem)).lstrip(".")
+        raise UsageError(
+            "bad-name",
+            f"a patch cannot be called {wanted!r}",
+            f"for instance {close}" if close else "use letters, digits, '-', '_' and '.'",
+        )
+    m = re.fullmatch(r"(\d+)([-_.].*)?", stem)
+    if not m:
+        return None, stem
+    rest = m[2] or ""
+    return int(m[1]), rest if rest.strip("-_.") else ""
 
 
 def with_number(name: str, number: int) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from pathlib import Path
 from posixpath import normpath
@@ -102,6 +102,22 @@ def read_file(path: Path | str, called: str) -> tuple[bytes, os.stat_result]:
     return raw, st
 
 
+def read_patch(folder: Path, name: str) -> tuple[bytes, os.stat_result]:
+    """A file of the patches folder, as ``read_file``. It may be a link, but not to a place outside of the project.
+
+    Errors: UsageError ``unsafe-path``, ``not-a-file``, ``too-large``; OSError.
+    """
+    path = f"{folder}/{name}"
+    found = read_file(path, name)
+    if "/" in name or os.path.islink(path):
+        real = os.path.realpath(path)
+        if not any(real.startswith(f"{os.path.realpath(own)}/") for own in (folder, folder.parent)):
+            raise UsageError(
+                "unsafe-path", f"{printable(name)} is a link out of the project", "put the patch there as a file"
+            )
+    return found
+
+
 def _no_file(called: str) -> UsageError:
     return UsageError("not-a-file", f"{printable(called)} is not a regular file", "put the patch there as a file")
 
@@ -130,7 +146,6 @@ def load(folder: Path, strip: int = 1) -> Series:
     else:
         found = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES and p.exists() and not p.is_dir()]
         lines = [Line(n, n) for n in sorted(map(_plain, found), key=numeric_order)]
-    root = str(folder)  # a path is made of it 500 times
     seen: set[str] = set()
     entries = []
     for line in lines:
@@ -138,7 +153,7 @@ def load(folder: Path, strip: int = 1) -> Series:
         if key in seen:
             raise UsageError("twice", f"{SERIES_FILE} names {line.name} twice", "take one of them out")
         seen.add(key)
-        entries.append(_entry(folder, root, line, strip))
+        entries.append(_entry(folder, line, strip))
     return Series(dir=folder, entries=tuple(entries), listed=listed)
 
 
@@ -167,7 +182,7 @@ def _text(file: Path) -> str:
         raise UsageError("no-series", f"cannot read {file}: {e.strerror}", "") from None
 
 
-def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
+def _entry(folder: Path, line: Line, strip: int) -> Entry:
     if line.name.startswith("/") or (".." in line.name and ".." in line.name.split("/")):
         raise UsageError(
             "unsafe-path",
@@ -175,7 +190,7 @@ def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
             "patches live in the patches folder",
         )
     try:
-        raw, st = read_file(f"{root}/{line.name}", line.name)
+        raw, st = read_patch(folder, line.name)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise UsageError(
             "missing-patch",
@@ -184,7 +199,7 @@ def _entry(folder: Path, root: str, line: Line, strip: int) -> Entry:
         ) from None
     except OSError as e:
         raise UsageError(
-            "missing-patch", f"cannot read {root}/{line.name}: {e.strerror}", "check its permissions"
+            "missing-patch", f"cannot read {folder}/{line.name}: {e.strerror}", "check its permissions"
         ) from None
     return Entry(
         name=PatchName(line.name),
@@ -253,30 +268,64 @@ def numeric_order(name: str) -> tuple[int, int, str]:
 
 def find(series: Series, wanted: str) -> PatchName:
     """The one patch that ``wanted`` means: its number (``0034``, ``34``), its file name, or a unique
-    part of it. Errors: UsageError ``unknown-patch`` or ``ambiguous-patch``."""
-    names = [e.name for e in series.entries]
+    part of it. Errors: UsageError ``unknown-patch``, ``ambiguous-patch`` or ``disabled-patch``."""
+    from opencoti_patches.series.disabled import left_out
+
+    names, outs = [e.name for e in series.entries], left_out(series)
+    hit, out = meant(names, outs, wanted)
+    if hit:
+        return hit
+    if out:
+        why = f" ({printable(outs[out].why)})" if outs[out].why else ""
+        raise UsageError(
+            "disabled-patch", f"{printable(out)} is disabled{why}", f"opencoti-patches enable {printable(out)}"
+        )
+    from difflib import get_close_matches
+
+    close = get_close_matches(wanted.strip(), names, n=1, cutoff=0.4)
+    hint = f"did you mean {close[0]}?" if close else "see 'opencoti-patches list'"
+    raise UsageError("unknown-patch", f"no patch '{wanted}' in the series", hint)
+
+
+def meant(
+    names: Iterable[str], others: Iterable[str], wanted: str
+) -> tuple[PatchName, None] | tuple[None, PatchName | None]:
+    """The one of ``names`` that ``wanted`` means, or else the one of ``others``. A whole name or number of either goes
+    before a part of a name: 4 is not 0034 where 0004 is disabled. Errors: UsageError ``ambiguous-patch``."""
+    for look in (_exactly, _partly):
+        if hit := look(names, wanted):
+            return hit, None
+        if other := look(others, wanted):
+            return None, other
+    return None, None
+
+
+def _exactly(names: Iterable[str], wanted: str) -> PatchName | None:
+    """The one that has this name or this number."""
     text = wanted.strip().removeprefix("./")
     tests: Sequence[Callable[[str], bool]] = (
         lambda n: n == text,
         lambda n: n.rsplit("/", 1)[-1] == text.rsplit("/", 1)[-1],
         lambda n: text.isdecimal() and len(text) < 20 and number_of(n) == int(text),
         lambda n: n.rsplit(".", 1)[0] == text,
-        lambda n: text.lower() in n.lower(),
     )
-    for test in tests:
-        hits = [n for n in names if test(n)]
-        if len(hits) == 1:
-            return hits[0]
-        if hits:
-            shown = ", ".join(hits[:4]) + (", …" if len(hits) > 4 else "")
-            raise UsageError(
-                "ambiguous-patch", f"'{wanted}' is part of {len(hits)} patches: {shown}", "give more of the name"
-            )
-    from difflib import get_close_matches
+    return next((hit for test in tests if (hit := _only(filter(test, names), wanted))), None)
 
-    close = get_close_matches(text, names, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]}?" if close else "see 'opencoti-patches list'"
-    raise UsageError("unknown-patch", f"no patch '{wanted}' in the series", hint)
+
+def _partly(names: Iterable[str], wanted: str) -> PatchName | None:
+    """The one with this in its name."""
+    text = wanted.strip().removeprefix("./").lower()
+    return _only((n for n in names if text in n.lower()), wanted)
+
+
+def _only(found: Iterable[str], wanted: str) -> PatchName | None:
+    hits = list(found)
+    if len(hits) > 1:
+        shown = ", ".join(hits[:4]) + (", …" if len(hits) > 4 else "")
+        raise UsageError(
+            "ambiguous-patch", f"'{wanted}' is part of {len(hits)} patches: {shown}", "give more of the name"
+        )
+    return PatchName(hits[0]) if hits else None
 
 
 def with_inserted(text: str, name: str, after: str | None) -> str:

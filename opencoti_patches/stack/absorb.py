@@ -96,7 +96,7 @@ def _folded(
     before, after = desk.tree(entries[:at]), desk.tree(entries[: at + 1])
     edits = desk.carry([desk.made("edits", forward(repo, tip, goal))], tip, after)
     if edits.stuck:
-        return None, {}, f"has no place in {printable(name)}: {words(edits.stuck[0].reason)}"
+        return None, {}, f"has no place in {printable(name)}: {words(edits.stuck[0].reason, 'a later patch')}"
     now = desk.tree((*entries[: at + 1], *edits.entries))
     if now == before:
         return None, {}, f"nothing would be left of {printable(name)}"
@@ -111,7 +111,7 @@ def _folded(
         if e is not was and not guards.compare(_read(was), _read(e)).same:
             return None, {}, f"{printable(e.name)} would have to change with it"
     rows: dict[PatchName, Fated] = {}
-    note(rows, carried.rows)
+    note(rows, carried.rows, f"the new {printable(name)}")
     rows = {
         n: r._replace(fate="regenerated", reason="", interdiff=()) if r.fate == "adapted" else r
         for n, r in rows.items()

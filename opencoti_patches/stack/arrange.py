@@ -11,8 +11,10 @@ from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.regen import regen
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
-from opencoti_patches.series.numbering import folder_of, slug, with_number
-from opencoti_patches.series.order import SUFFIXES, beside, entry_of, find, number_of, with_renamed, without
+from opencoti_patches.series import disabled
+from opencoti_patches.series.disabled import Out
+from opencoti_patches.series.numbering import Numbers, folder_of, parted, with_number
+from opencoti_patches.series.order import SUFFIXES, beside, find, meant, number_of, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers
@@ -20,21 +22,23 @@ from opencoti_patches.stack.certain import certain
 from opencoti_patches.stack.desk import Carried, Desk, index_of
 from opencoti_patches.stack.model import Change, Fate, Fated
 
+_ORDER = "the new order"  # what changes the lines under a patch that moves
+
 
 def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
     """A patch under another name; its number stays unless the new name has one. Errors: UsageError ``bad-name``;
     Refused ``no-change``, ``no-number``."""
-    stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
-    if not re.fullmatch(r"[A-Za-z0-9_][\w.+-]*", stem, re.A):
-        close = slug(stem).lstrip(".")
-        raise UsageError(
-            "bad-name", f"a patch cannot be called {wanted!r}", f"for instance {close}" if close else "use letters"
-        )
     file = name.rsplit("/", 1)[-1]
-    number = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
+    own = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
     suffix = next((s for s in SUFFIXES if name.endswith(s)), SUFFIXES[0])
-    own = stem if not number or number_of(f"{stem}-") is not None else f"{number}-{stem}"
-    new = PatchName(f"{folder_of(name)}{own}{suffix}")
+    number, rest = parted(wanted)
+    if number is not None:
+        names = [e.name for e in desk.series.entries]
+        width = Numbers(names, 1 + names.index(name), folder=folder_of(name)).width
+        own, rest = f"{number:0{width}d}", rest or file.removesuffix(suffix)[len(own) :]
+    elif own:
+        rest = f"-{rest}"
+    new = PatchName(f"{folder_of(name)}{own}{rest}{suffix}")
     known = [e.name for e in desk.series.entries if e.name != name] + beside(desk.series)
     theirs = next((n for n in known if folder_of(n) == folder_of(new) and number_of(n) == number_of(new)), None)
     if theirs and number_of(new) not in (None, number_of(name)):
@@ -88,15 +92,16 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
         later = entries[at + 1 :]
         if whole:
             carried = desk.carry(later, desk.tree(entries[: at + 1]), desk.tree(entries[:at]))
+            who = f"leaving out {printable(name)}"
             if carried.stuck:
-                return refused(desk, entries, carried, {name}, f"without {printable(name)}")
+                return refused(desk, entries, carried, {name}, f"without {printable(name)}", who)
             sure = certain(desk, entries, at, carried)
-            note(rows, carried.rows)
+            note(rows, carried.rows, who)
             rows |= {n: _plain(rows[n]) for n in sure}
             later = carried.entries
         entries = (*entries[:at], *later)
         rows[name] = Fated(name, "disabled" if disable else "dropped")
-        text = lines.disabled(text, name) if disable else without(text, name)
+        text = disabled.disabled(text, name) if disable else without(text, name)
     order = [n for e in desk.series.entries if (n := e.name) in rows]
     gone = () if disable else tuple(names)
     return Change(
@@ -107,18 +112,20 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
     )
 
 
-def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
-    """A disabled patch back in its place; ``usual`` is the project's strip level. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
-    ``does-not-apply``."""
+def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Change:
+    """A disabled patch back in its place; ``usual`` is the project's strip level. ``leave``: it goes back as it is if
+    it finds no place there, in conflict. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
+    ``no-change``."""
     series = desk.series
     text = lines.text_of(series)
-    outs = lines.left_out(series)
+    outs = disabled.left_out(series)
     if not outs:
         raise UsageError("unknown-patch", "no comment of the series names a patch that is left out", "")
-    stand_ins = tuple(entry_of(series.dir, n, b"") for n in outs)
-    name = find(series._replace(entries=stand_ins), wanted)
+    name, _ = meant(outs, [e.name for e in series.entries], wanted)
+    if name is None:
+        raise Refused("no-change", f"{printable(find(series, wanted))} is in the series, not disabled", "")
     out = outs[name]
-    was = lines.entry(series, out, usual)
+    was = disabled.entry(series, out, usual)
     entry = desk.fresh(was, was.raw)
     before, later = series.entries[: out.before], series.entries[out.before :]
     row = regen(
@@ -130,23 +137,59 @@ def enable(desk: Desk, wanted: str, *, usual: int) -> Change:
         progress=desk.progress,
     )[-1]
     if row.status in ("conflict", "blocked", "upstreamed"):
-        raise Refused(
-            "does-not-apply",
-            f"{printable(name)} does not apply where its line stands: {row.reason}",
-            f"take '{lines.DISABLED}' from its line, then: opencoti-patches bootstrap --to {name} --merge WORK",
-        )
+        if desk.plan((*before, was)).verdicts[-1].cause == "already-applied":
+            row = row._replace(status="upstreamed")
+        return _no_place(desk, (*before, was, *later), text, out, row, leave=leave)
     if row.raw is not None:
         entry = desk.headed(entry, row.raw)
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
-    if carried.stuck:
-        return refused(desk, series.entries, carried, set(), f"behind {printable(name)}")
-    note(rows, carried.rows)
+    if carried.stuck and not leave:
+        no = refused(desk, series.entries, carried, set(), f"behind {printable(name)}", printable(name))
+        return no._replace(steps=_by_hand(name, carried.stuck[0].name))
+    note(rows, carried.rows, printable(name))
+    if not carried.stuck:  # taken out again, it must leave what is there now
+        sure = certain(desk, (*before, entry, *carried.entries), len(before), Carried(carried.rows, later))
+        rows |= {n: _plain(rows[n]) for n in sure}
+    left = tuple(r.name for r in carried.stuck)
+    now = {e.name: e for e in (*later, *carried.entries)}
     said = row.reason if row.status != "kept" else ""
     fate: Fate = "adapted" if row.status == "adapted" else "enabled"
     mine = Fated(name, fate, said, row.interdiff)
-    entries = (*before, entry, *carried.entries)
-    return Change(entries, (mine, *rows.values()), encode(lines.enabled(text, out)), there=(name,))
+    return Change(
+        (*before, entry, *(now[e.name] for e in later)),
+        (mine, *rows.values()),
+        encode(disabled.enabled(text, out)),
+        there=(name,),
+        left=left,
+        steps=_by_hand(name, left[0])[1:] if left else (),
+    )
+
+
+def _no_place(desk: Desk, entries: Sequence[Entry], text: str, out: Out, row: Row, *, leave: bool) -> Change:
+    """What becomes of a disabled patch that does not apply any more: refused with what mends it, or put back as it is."""
+    name, why = row.name, f" ({printable(out.why)})" if out.why else ""
+    rows = (Fated(name, row.status, row.reason),)
+    if row.status == "upstreamed":
+        said = f"{printable(name)}{why} has nothing left to do: what it does is there where its line stands"
+        step = "take its line out of the series, and delete its file"
+        return Change(desk.series.entries, rows, None, refused=said, steps=(step,))
+    steps = _by_hand(name, name)
+    if leave:
+        return Change(
+            tuple(entries), rows, encode(disabled.enabled(text, out)), there=(name,), left=(name,), steps=steps[1:]
+        )
+    said = f"{printable(name)}{why} does not apply where its line stands: {row.reason}"
+    return Change(desk.series.entries, rows, None, refused=said, steps=steps)
+
+
+def _by_hand(name: PatchName, stuck: PatchName) -> tuple[str, ...]:
+    """The commands that put ``name`` back and mend what finds no place then."""
+    return (
+        f"opencoti-patches enable {name} --leave-conflicts",
+        f"opencoti-patches bootstrap --to {stuck} --merge WORK",
+        f"opencoti-patches regen {stuck} --from WORK  # once WORK is as it should be",
+    )
 
 
 def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
@@ -163,7 +206,7 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
         before, middle, later = entries[:at], entries[at + 1 : to + 1], entries[to + 1 :]
         first = desk.carry(middle, desk.tree((*before, mine)), desk.tree(before))
         if first.stuck:
-            return refused(desk, entries, first, {name}, f"before {printable(name)}")
+            return refused(desk, entries, first, {name}, f"before {printable(name)}", _ORDER)
         second = desk.carry([mine], desk.tree(before), desk.tree((*before, *first.entries)))
         now = (*before, *first.entries, *second.entries)
     else:
@@ -171,10 +214,10 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
         first = desk.carry([mine], desk.tree(entries[:at]), desk.tree(before))
         others = {e.name for e in middle}
         if first.stuck:
-            return refused(desk, entries, first, others, f"before {printable(middle[0].name)}")
+            return refused(desk, entries, first, others, f"before {printable(middle[0].name)}", _ORDER)
         second = desk.carry(middle, desk.tree(before), desk.tree((*before, *first.entries)))
         now = (*before, *first.entries, *second.entries)
-    note(rows, (*first.rows, *second.rows))
+    note(rows, (*first.rows, *second.rows), _ORDER)
     wanted = desk.tree(entries[: len(now) + len(second.stuck)])
     why = "it finds no place there" if second.stuck else _other(desk, entries, now, wanted)
     if why:  # where two insert at one place, the tree that has to come out says which goes first
@@ -239,24 +282,31 @@ def _text(series: Series, entries: Sequence[Entry], text: str) -> bytes | None:
     return encode(text) if series.listed or lines.needed([e.name for e in entries], text) else None
 
 
-def note(rows: dict[PatchName, Fated], more: Sequence[Row]) -> None:
-    """Take down what was carried; of a patch carried twice, what says more."""
+def note(rows: dict[PatchName, Fated], more: Sequence[Row], who: str) -> None:
+    """Take down what was carried, over what ``who`` did; of a patch carried twice, what says more."""
     for r in more:
         if r.name not in rows or r.status != "kept":
-            reason = "" if r.status == "regenerated" else words(r.reason)
+            reason = "" if r.status == "regenerated" else words(r.reason, who)
+            if r.status == "adapted" and not r.interdiff:
+                reason += ". It does what it did: look where"
             rows[r.name] = Fated(r.name, r.status, reason, r.interdiff)
 
 
-def words(reason: str) -> str:
-    """What a carry says, where no upstream had a part in it."""
-    return reason.replace("upstream's", "the other tree's").replace("upstream", "the other tree")
+def words(reason: str, who: str) -> str:
+    """What a carry says, where no upstream had a part in it but ``who``."""
+    reason = reason.replace("upstream's diff", "the diff of the two trees")
+    return re.sub(r"(?<![\w./'-])upstream(?![\w/-]|\.\w)", lambda _: who, reason)
 
 
-def refused(desk: Desk, entries: Sequence[Entry], carried: Carried, of: set[PatchName], where: str) -> Change:
-    """Nothing may be written: the first patch without a place, and the lines that keep it from having one."""
+def refused(desk: Desk, entries: Sequence[Entry], carried: Carried, of: set[PatchName], where: str, who: str) -> Change:
+    """Nothing may be written: the first patch without a place, and the lines that keep it from having one. ``who``
+    changed what is there."""
     bad = carried.stuck[0]
-    why = "it would have nothing left to do" if bad.status == "upstreamed" else words(bad.reason)
-    rows = tuple(Fated(r.name, r.status, words(r.reason)) for r in carried.stuck)
+    nothing = "it would have nothing left to do"
+    rows = tuple(
+        Fated(r.name, r.status, nothing if r.status == "upstreamed" else words(r.reason, who)) for r in carried.stuck
+    )
+    why = rows[0].reason
     found = blockers(desk, entries, bad.name, of) if of else ()
     return Change(
         tuple(entries), rows, None, blockers=found, refused=f"{printable(bad.name)} has no place {where}: {why}"

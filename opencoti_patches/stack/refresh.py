@@ -39,7 +39,7 @@ def refresh(desk: Desk, name: PatchName, snapshot: Snapshot, began_at: str, *, l
         place = _place(desk, at, snapshot.began, began_at)
         edits = desk.carry([desk.made("edits", forward(repo, snapshot.began, snapshot.now))], snapshot.began, after)
         if edits.stuck:
-            why = words(edits.stuck[0].reason)
+            why = words(edits.stuck[0].reason, "a later patch")
             what = f"the edits have no place in {printable(name)}: {why}"
             return Refreshed(Change(entries, (), None, refused=what), place)
         now = desk.tree((*entries[: at + 1], *edits.entries))
@@ -49,11 +49,12 @@ def refresh(desk: Desk, name: PatchName, snapshot: Snapshot, began_at: str, *, l
         )
     fresh = desk.composed(entry, before, now)
     carried = desk.carry(later, after, now)
+    who = f"the new {printable(name)}"
     if carried.stuck and not leave:
-        change = refused(desk, entries, carried, {name}, f"on {printable(name)} as it would be")
+        change = refused(desk, entries, carried, {name}, f"on {printable(name)} as it would be", who)
         return Refreshed(change, place)
     rows: dict[PatchName, Fated] = {name: Fated(name, "refreshed")}
-    note(rows, carried.rows)
+    note(rows, carried.rows, who)
     left = {r.name for r in carried.stuck}
     moved = {e.name: e for e in carried.entries}
     new = (*entries[:at], fresh, *(e if e.name in left else moved[e.name] for e in later))

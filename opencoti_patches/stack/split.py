@@ -16,7 +16,7 @@ from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
 from opencoti_patches.series.header import author_lines
 from opencoti_patches.series.heading import heading
-from opencoti_patches.series.numbering import Numbers, folder_of, slug
+from opencoti_patches.series.numbering import Numbers, folder_of, parted
 from opencoti_patches.series.order import beside, entry_of, with_renamed
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import line_of
@@ -81,7 +81,7 @@ def split(
     usual: int,
     renumber: bool,
 ) -> Change:
-    """Part a patch. ``called`` is the slug of the new one, ``message`` its header's text; each may be empty. Who made
+    """Part a patch. ``called`` is the name of the new one, ``message`` its header's text; each may be empty. Who made
     the patch made the new one.
 
     Errors: UsageError ``bad-selection``, ``bad-name``; Refused ``no-number``, ``does-not-apply``.
@@ -97,11 +97,12 @@ def split(
     changed = desk.store.repo.diff_trees(before, after)
     held = {p: olds for p, (olds, _) in changed.items() if olds and olds[0] != "160000"}
     contents = desk.store.repo.blobs(oid for _, oid in held.values())
-    stem = slug(called) or f"{re.sub(r'^[0-9]+[-_.]', '', name.rsplit('/', 1)[-1].rsplit('.', 1)[0])}-part"
+    stem = f"{re.sub(r'^[0-9]+[-_.]', '', name.rsplit('/', 1)[-1].rsplit('.', 1)[0])}-part"
     names = [e.name for e in entries]
     numbers = Numbers(names, at + 1, folder=folder_of(name), renumber=renumber, beside=beside(desk.series))
-    own = f"{numbers.written(numbers.next())}-{stem}" if numbers.numbered else stem
-    new_name = PatchName(f"{folder_of(name)}{own}.patch")
+    file = numbers.named(called, stem) if called else numbers.next_named(stem)
+    new_name = PatchName(f"{folder_of(name)}{file}")
+    stem = (parted(called)[1].lstrip("-_.") if called else "") or stem
     parts = _parts(entry, parsed, selection, {p: contents[oid] for p, (_, oid) in held.items()})
     rest = desk.headed(entry, parts.rest)
     if not message.strip() and (subject := what_and_why(parsed.header)[0]):

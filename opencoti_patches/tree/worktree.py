@@ -89,17 +89,22 @@ class WorkTree:
     def snapshot(self, also: Sequence[str] = ()) -> tuple[TreeId, list[str]]:
         """The folder as a tree, and the new files in it. Ignored files are left out but for those of
         ``also``; so are folders that are repositories of their own."""
-        new = [p for p in self.files.untracked() if not p.endswith("/") and not p.startswith(f"{_STAGE}/")]
+        new = self._new_files()
         with fs.scratch(self.store.scratch, "snapshot-") as scratch:
             index = scratch / "index"
             edits = self.files.edits()
             self._copy_index(index)
             return WorkFolder(self.store.repo, self.folder, index).snapshot([*edits, *new, *also]), new
 
+    def _new_files(self) -> list[str]:
+        """Files that no tree put there; not those that are ignored, nor folders that are repositories of their own."""
+        return [p for p in self.files.untracked() if not p.endswith("/") and not p.startswith(f"{_STAGE}/")]
+
     # -- moving ------------------------------------------------------------------------------
 
-    def move(self, target: At, *, force: bool = False) -> Moved:
-        """Bring the folder to ``target``. Call with the store's lock held.
+    def move(self, target: At, *, force: bool = False, to_edit: bool = False) -> Moved:
+        """Bring the folder to ``target``. ``to_edit``: a patch will be made of what is changed there, so that new files
+        are edits, too; else they stay, as build outputs do. Call with the store's lock held.
 
         Errors: Refused ``local-edits``, ``in-the-way``, ``foreign-folder``; UsageError ``bad-folder``;
         CouldNot ``disk``. In every case the folder is as it was.
@@ -115,7 +120,10 @@ class WorkTree:
         if empty or now is None:
             self._measure(start.tree)
         edits = [] if empty else self.edits()
-        worth_saving = self._look_at(edits, known=now is not None, force=force) if edits else False
+        strays = self._new_files() if to_edit and now and not empty else []
+        if (edits or strays) and now and not force:
+            raise self._has_edits(now, edits, strays)
+        worth_saving = bool(edits) and (now is not None or self._look_at(edits, force=force))
         diff = self.store.repo.diff_trees(start.tree, target.tree)
         writes = [p for p, (_, new) in diff.items() if new] + [p for p in edits if p not in diff]
         deletes = [p for p, (_, new) in diff.items() if not new]
@@ -126,9 +134,10 @@ class WorkTree:
                 f"{self.folder} has files of yours where new ones belong: {_few(in_way)}",
                 "move them, or use --force, which puts them into the store",
             )
+        aside = in_way + [p for p in strays if not any(f"{p}/".startswith(f"{hit}/") for hit in in_way)]
         saved = [self._save_diff()] if worth_saving else []
-        if writes or deletes:
-            saved += self._switch(start, target, writes, deletes, in_way)
+        if writes or deletes or aside:
+            saved += self._switch(start, target, writes, deletes, aside)
         self.note(target)
         total = self.store.repo.count(target.tree)
         return Moved(
@@ -172,29 +181,34 @@ class WorkTree:
         self.files.index.unlink(missing_ok=True)
         self.files.read_tree(tree)
 
-    def _look_at(self, edits: Sequence[str], *, known: bool, force: bool) -> bool:
-        """Whether there are local edits to save. Errors: Refused unless ``force``."""
-        if known:
-            what = "has local edits"
-        elif any(os.path.lexists(self.folder / p) for p in edits):
-            what = "is not one this project wrote, and differs from the tree asked for"
-        elif not force and len(edits) == len(self.files.paths()):
+    def _has_edits(self, now: At, edits: Sequence[str], new: Sequence[str]) -> Refused:
+        what = "; ".join([*([_few(edits)] if edits else []), *([f"new files: {_few(new)}"] if new else [])])
+        where = printable(str(self.folder))
+        if now.also:  # a patch is merged in
+            keep = f"opencoti-patches regen PATCH --from {where}"
+        else:
+            fold = f"opencoti-patches refresh {printable(now.patch)} {where}, or " if now.patch else ""
+            keep = f"{fold}opencoti-patches new NAME --from {where}"
+        hint = f"keep them: {keep}. Or use --force, which puts them into the store first"
+        return Refused("local-edits", f"{self.folder} has local edits: {what}", hint)
+
+    def _look_at(self, edits: Sequence[str], *, force: bool) -> bool:
+        """Whether a folder that the store does not know holds something to save. Errors: Refused unless ``force``."""
+        if any(os.path.lexists(self.folder / p) for p in edits):
+            if force:
+                return True
+            raise Refused(
+                "local-edits",
+                f"{self.folder} is not one this project wrote, and differs from the tree asked for: {_few(edits)}",
+                "name a folder of its own, or use --force, which saves what differs as a patch first",
+            )
+        if not force and len(edits) == len(self.files.paths()):
             raise Refused(
                 "foreign-folder",
                 f"{self.folder} is not one this project wrote, and has other files in it",
                 "name a folder of its own, or use --force, which leaves those files beside the tree",
             )
-        else:  # files of the tree are simply not there: writing them overwrites nothing
-            return False
-        if not force:
-            raise Refused(
-                "local-edits",
-                f"{self.folder} {what}: {_few(edits)}",
-                "keep them with 'opencoti-patches new NAME --from DIR' or 'opencoti-patches regen PATCH --from DIR', or use --force, which saves them as a patch first"
-                if known
-                else "name a folder of its own, or use --force, which saves what differs as a patch first",
-            )
-        return True
+        return False  # files of the tree are simply not there: writing them overwrites nothing
 
     def _save_diff(self) -> Path:
         target = self._saved_name(".patch")
@@ -279,8 +293,10 @@ class WorkTree:
                     (keep / path).parent.mkdir(parents=True, exist_ok=True)
                     shutil.move(self.folder / path, keep / path)
                     done.append(path)
+                    _prune(self.folder, path)
         except BaseException:
             for path in done:
+                (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(keep / path, self.folder / path)
             raise
         return [keep]

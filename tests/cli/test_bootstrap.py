@@ -73,7 +73,7 @@ def test_bootstrap(made: Sandbox) -> None:
     assert read_folder(made.root / "work") == FIRST
     ran = made("bootstrap")
     assert ran.code == 0
-    assert re.fullmatch(r"base: \S+, 8 files, tree [0-9a-f]{40}\n", ran.out)
+    assert re.fullmatch(r"base: \S+, 8 files, tree [0-9a-f]{12}", " ".join(ran.out.split()))
     shutil.move(made.root / "base", made.root / "elsewhere")  # offline: nothing but the folder itself is missing
     assert made("bootstrap").code == 2
     shutil.move(made.root / "elsewhere", made.root / "base")

@@ -180,3 +180,21 @@ def test_where_it_may_write(made: Sandbox) -> None:
     assert (made.root / "empty/series").read_text() == SERIES
     assert made("export", "deep/er/out").code == 0
     assert [p.name for p in (made.root / "deep/er").iterdir()] == ["out"]
+
+
+def test_whose_mails_are_that_name_nobody(made: Sandbox) -> None:
+    ran = made("export", "out", "--format", "git")
+    said = " ".join(ran.out.split())
+    assert "note: 2 patches name no author; the sender is opencoti-patches <patches@opencoti.invalid>" in said
+    document = made("export", "again", "--format", "mbox", "--author", "Ä B <b@example.invalid>", "--json").json
+    assert document["no_author"] == []
+    repo = am(made, "--keep-non-patch", made.root / "again/small.mbox")
+    log = git(repo, "log", "--reverse", "--format=%an <%ae>", "HEAD~3..").decode().splitlines()
+    assert log == ["A B <a@example.invalid>", "Ä B <b@example.invalid>", "Ä B <b@example.invalid>"]
+    assert made("export", "more", "--format", "git", "--json").json["no_author"] == [
+        "0002-undo.patch",
+        "0003-level.patch",
+    ]
+    for args in (["--author", "nobody", "--format", "git"], ["--author", "A <a@b>"]):
+        assert made("export", "none", *args).code == 2
+    assert not (made.root / "none").exists()

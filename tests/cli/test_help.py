@@ -89,7 +89,7 @@ def completed(shell: str, root: Path, *words: str) -> list[str]:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(project: Path, tmp_path: Path, shell: str) -> None:
     assert completed(shell, project, "annot") == ["annotate"]
-    assert completed(shell, project, "show", "00") == [n for n in NAMES if n != NAMES[3]]
+    assert completed(shell, project, "deps", "00") == [n for n in NAMES if n != NAMES[3]]
     assert completed(shell, project, "move", "1", "--after", "last") == [NAMES[4]]
     assert completed(shell, project, "enable", "00") == [NAMES[3]]
     assert completed(shell, project, "build", "sma") == ["small"]

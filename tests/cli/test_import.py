@@ -202,7 +202,10 @@ def test_behind_a_patch_with_and_without_room(project: Project, diff: Diff) -> N
     ran = made("import", "in.patch", "--after", "33", "--renumber")
     assert ran.code == 0
     assert "renamed 0034-second.patch to 0035-second.patch\n" in ran.out
-    assert "0040-third.patch, line 3 says that it applies after 0034-second, which is 0035-second.patch now" in ran.out
+    assert (
+        "0040-third.patch, line 3 says that it applies after 0034-second, which is 0035-second.patch now"
+        in " ".join(ran.out.split())
+    )
     assert (made.root / "patches/series").read_text() == (
         "# top\n0033-first.patch # one\n0034-Say-what-it-does.patch\n\n0035-second.patch\n0040-third.patch\n"
     )

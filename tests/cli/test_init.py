@@ -31,7 +31,7 @@ def test_a_new_project(sandbox: Sandbox) -> None:
     assert (source.subdir, source.into) == ("vendor/llama.cpp", "llama.cpp")
     assert order.load(config.patches).entries == ()
     assert order.load(config.patches).listed
-    assert (sandbox.root / ".gitignore").read_text() == "/tree/\n/.opencoti/\n"
+    assert (sandbox.root / ".gitignore").read_text() == "/tree/\n/WORK/\n/.opencoti/\n"
     assert max(map(len, (sandbox.root / "opencoti.toml").read_text().splitlines())) <= 80
 
 
@@ -110,10 +110,10 @@ def test_a_series_file_is_kept(project: Project, diff: Diff) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b"build/", b"build/\n/tree/\n/.opencoti/\n"),
-        (b"\xff\r\n", b"\xff\r\n/tree/\n/.opencoti/\n"),
-        (b"tree\n", b"tree\n/.opencoti/\n"),
-        (b"/tree/\n.opencoti/\n", b"/tree/\n.opencoti/\n"),
+        (b"build/", b"build/\n/tree/\n/WORK/\n/.opencoti/\n"),
+        (b"\xff\r\n", b"\xff\r\n/tree/\n/WORK/\n/.opencoti/\n"),
+        (b"tree\n", b"tree\n/WORK/\n/.opencoti/\n"),
+        (b"/tree/\n.opencoti/\nWORK\n", b"/tree/\n.opencoti/\nWORK\n"),
     ],
 )
 def test_the_ignore_file_only_grows(sandbox: Sandbox, before: bytes, after: bytes) -> None:

@@ -177,3 +177,21 @@ def test_a_name_that_is_not_one_patch(project: Project, diff: Diff, wanted: str,
     asked = made("show", wanted, "--json")
     assert (asked.code, asked.json["error"]["code"]) == (2, code)
     assert says in made("show", wanted).err
+
+
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("off", ["", "# disabled: "])
+def test_a_link_may_not_lead_out_of_the_project(project: Project, diff: Diff, inside: bool, off: str) -> None:
+    made = project(
+        {}, {"0001-own.patch": diff("x", "", "x\n")}, series=f"{off}0001-own.patch\n{off}sub/0002-own.patch\n"
+    )
+    there = made.root / "shared" if inside else made.root.parent / "elsewhere"
+    there.mkdir()
+    (made.root / "patches/0001-own.patch").rename(there / "one.patch")
+    (made.root / "patches/0001-own.patch").symlink_to(there / "one.patch")
+    (there / "0002-own.patch").write_text(diff("y", "", "y\n"))
+    (made.root / "patches/sub").symlink_to(there)
+    for name, rule in (("0001-own.patch", "+x"), ("sub/0002-own.patch", "+y")):
+        shown = made("show", name)
+        assert (shown.code, rule in shown.out) == ((0, True) if inside else (2, False))
+    assert ("out of the project" in made("list").err) == (not inside)

@@ -117,9 +117,9 @@ def test_comments_that_are_no_patches_left_out(small: Project, forked: Forked) -
     head = ["# 0001-two.patch is the first", "# ../more.patch", "# see 0009-own.patch"]
     lines = [*head, *NAMES, "#0009-own.patch -p1  # not now"]
     forked.write("patches/series", "".join(f"{line}\n" for line in lines))
-    for name in ("1", "more", "0007"):
+    for name, code, word in (("1", 1, "no-change"), ("more", 2, "unknown-patch"), ("0007", 2, "unknown-patch")):
         refused = forked("enable", name, "--json")
-        assert (refused.code, refused.json["error"]["code"]) == (2, "unknown-patch")
+        assert (refused.code, refused.json["error"]["code"]) == (code, word)
     assert forked("enable", "9").code == 0
     assert series_of(root) == [*head, *NAMES, "0009-own.patch -p1"]
     tip(forked)

@@ -220,3 +220,51 @@ def test_a_diffstat_of_another_form_is_said_to_go(ask: Ask, small: Project, fork
     assert first == mail("A <a@example.com>", "Two", "", " f.txt | 3 ++-\n").replace("1 insertion(", "2 insertions(")
     assert second == mail("A <a@example.com>", "Four", "", "").partition(" 1 file")[0] + "\n"
     assert ask("move", "1", "--last", "--json", code=0)["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "file", "subject"),
+    [
+        ("0007-x", "0007-x.patch", "x"),
+        ("7-x.patch", "0007-x.patch", "x"),
+        ("007_x", "0007_x.patch", "x"),
+        ("12", "0012-both-part.patch", "both part"),
+        ("3d-x", "0002-3d-x.patch", "3d x"),
+        ("x", "0002-x.patch", "x"),
+    ],
+)
+def test_a_number_in_a_name_is_the_patchs(
+    small: Project, forked: Forked, ask: Ask, wanted: str, file: str, subject: str
+) -> None:
+    root = small({"0001-both.patch": BOTH})
+    done = ask("split", "1", "--files", "g.txt", "--name", wanted, "--json", code=0)
+    assert series_of(root) == ["0001-both.patch", file]
+    assert done["next"] == [f"say why below the first line of patches/{file}, then opencoti-patches lint"]
+    assert files_of(root)[file].startswith(f"Subject: Say what: {subject}\n\n".encode())
+    assert forked("lint", "--json").json["findings"][0]["rule"] == "no-why"
+
+
+@pytest.mark.parametrize("wanted", ["0001-x", "0003-x", "a b", f"{'9' * 400}-x", "../x"])
+def test_a_name_that_a_new_patch_cannot_have(small: Project, forked: Forked, wanted: str) -> None:
+    root = small({"0001-both.patch": BOTH, "0003-after.patch": AFTER})
+    before = files_of(root)
+    refused = forked("split", "1", "--files", "g.txt", "--name", wanted, "--json").json["error"]["code"]
+    assert refused == ("no-number" if wanted.startswith("000") else "bad-name")
+    assert files_of(root) == before
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name"),
+    [
+        ("12-log.patch", "0012-log.patch"),
+        ("0012_log", "0012_log.patch"),
+        ("12", "0012-longer.patch"),
+        ("log", "0004-log.patch"),
+        ("3d", "0004-3d.patch"),
+        ("10012-log", "10012-log.patch"),
+    ],
+)
+def test_rename_writes_numbers_as_the_neighbours_do(small: Project, forked: Forked, wanted: str, name: str) -> None:
+    root = small(FIVE)
+    assert forked("rename", "4", wanted).code == 0
+    assert series_of(root) == [*NAMES[:3], name, NAMES[4]]

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cli.documents import HEAD, LINES, Project, diff, swap
 from cli.stacks import FIVE, NAMES, STACK, files_of, text_at, tip
 
@@ -167,3 +169,54 @@ def test_edit_does_not_lose_edits(small: Project, forked: Forked) -> None:
     assert refused.code == 1
     assert "has local edits" in refused.err
     assert forked("edit", "3", "--force").code == 0
+
+
+@pytest.mark.parametrize("args", [["edit", "3"], ["bootstrap", "--to", "3"]])
+def test_new_files_are_no_other_patchs(small: Project, forked: Forked, args: list[str]) -> None:
+    root = small(FIVE)
+    assert forked("edit", "2", "WORK").code == 0
+    more, edited = root / "WORK/more/new.txt", root / "WORK/g.txt"
+    more.parent.mkdir()
+    more.write_text("mine\n")
+    refused = forked(*args, "WORK", "--json").json["error"]
+    assert refused["code"] == "local-edits"
+    assert refused["message"].endswith("/WORK has local edits: new files: more/new.txt")
+    assert f"opencoti-patches refresh {NAMES[1]} {root}/WORK, or" in refused["hint"]
+    edited.write_text("mine, too\n")
+    assert forked(*args, "WORK").err.count("has local edits: g.txt; new files: more/new.txt") == 1
+    done = forked(*args, "WORK", "--force", "--json").json
+    assert not more.parent.exists()
+    kept = [Path(p) for p in done["saved"]]
+    assert "+mine, too" in next(p.read_text() for p in kept if p.is_file())
+    assert [(p / "more/new.txt").read_text() for p in kept if p.is_dir()] == ["mine\n"]
+    assert "nothing was edited" in forked("refresh", "3", "WORK").err
+    more.parent.mkdir()
+    more.write_text("mine\n")
+    again = forked(*args, "WORK", "--force", "--json").json  # nothing but a new file is in the way
+    assert [(Path(p) / "more/new.txt").read_text() for p in again["saved"]] == ["mine\n"]
+    assert "nothing was edited" in forked("refresh", "3", "WORK").err
+
+
+def test_what_a_gitignore_of_the_tree_ignores_stays(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    forked.write("base/.gitignore", "*.o\n")
+    assert forked("edit", "2", "WORK").code == 0
+    (root / "WORK/f.o").write_text("object\n")
+    assert forked("edit", "3", "WORK").code == 0
+    assert (root / "WORK/f.o").read_text() == "object\n"
+
+
+def test_what_a_carry_says_names_who_changed_the_lines(small: Project, forked: Forked) -> None:
+    root = small(STACK)
+    assert forked("edit", "3", "WORK").code == 0
+    edit(root / "WORK/f.txt", "line number 19\n", "line number 19\ninserted\n")
+    refused = forked("refresh", "3", "WORK")
+    said = " ".join(refused.out.split())
+    assert "0004-longer.patch: adapted: f.txt, hunk 1: the new 0003-eleven.patch" in said
+    assert "It does what it did: look where" in said
+    edit(root / "WORK/f.txt", "ten\n", "ten, edited\n")
+    said = " ".join(forked("refresh", "3", "WORK").out.split())
+    assert "has no place on 0003-eleven.patch as it would be: f.txt, hunk 1: the new 0003-eleven.patch" in said
+    for args in (["refresh", "3", "WORK"], ["drop", "2"], ["move", "6", "--first"]):
+        assert "other tree" not in forked(*args).out
+    assert "leaving out 0002-ten.patch changed the lines it removes" in " ".join(forked("drop", "2").out.split())
