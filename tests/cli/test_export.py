@@ -185,7 +185,7 @@ def test_where_it_may_write(made: Sandbox) -> None:
 def test_whose_mails_are_that_name_nobody(made: Sandbox) -> None:
     ran = made("export", "out", "--format", "git")
     said = " ".join(ran.out.split())
-    assert "note: 2 patches name no author; the sender is opencoti-patches <patches@opencoti.invalid>" in said
+    assert "note: no author is named in 2 patches; the sender is opencoti-patches <patches@opencoti.invalid>" in said
     document = made("export", "again", "--format", "mbox", "--author", "Ä B <b@example.invalid>", "--json").json
     assert document["no_author"] == []
     repo = am(made, "--keep-non-patch", made.root / "again/small.mbox")
