@@ -40,7 +40,7 @@ class Clash(NamedTuple):
 
 class Row(NamedTuple):
     """One input patch. ``raw`` is its new bytes, None where the file stays untouched; ``interdiff``
-    shows what changed of an adapted one; ``next`` is the command that mends a conflict, where it is not the
+    shows what changed of an adapted one, ``look`` the hunks in doubt of files where nothing did; ``next`` is the command that mends a conflict, where it is not the
     common one. ``gist`` is the reason where ``hunks`` stands beside it: without what is said there; ``clashes`` are
     what a merge of one in conflict leaves between markers."""
 
@@ -49,6 +49,7 @@ class Row(NamedTuple):
     reason: str = ""
     hunks: tuple[HunkHow, ...] = ()
     interdiff: tuple[str, ...] = ()
+    look: tuple[str, ...] = ()
     tree: TreeId | None = None  # what it makes, where that is known before it is written
     raw: bytes | None = None
     next: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.compose import renumbered
@@ -54,22 +54,40 @@ def carried(
         return with_note(parsed.header, line) + found.raw[len(parsed.header) :]
 
     doubts = [*([left_out] if left_out else []), *found.doubts, *found.done]
-    doubtful = bool(doubts)
-    raw = noted(doubtful)
-    guarded = guards.compare(
-        parsed, parse(raw, entry.strip, entry.reverse), found.renamed
-    )  # read once, for git's part as well
+    raw = noted(False)
+    new = parse(raw, entry.strip, entry.reverse)  # read once, for git's part as well
+    guarded = guards.compare(parsed, new, found.renamed)
     doubts += guards.words(guarded._replace(lost=()))
-    adapted = bool(doubts) or not guarded.same_added or not (guarded.same_removed or guarded.normalised)
+    same = guarded.same_added and (guarded.same_removed or guarded.normalised)
+    adapted = bool(doubts) or not same
     return Row(
         name=entry.name,
         status="adapted" if adapted else "regenerated",
         reason="; ".join([*doubts, *notes]) or "; ".join(why) or "three-way, context changed by upstream",
         hunks=found.hows,
         interdiff=guarded.interdiff,
-        raw=raw if adapted == doubtful else noted(adapted),
+        look=tuple(_look(parsed, new, found, guarded.interdiff)) if adapted else (),
+        raw=raw if same else noted(True),
         gist="; ".join([*gist(doubts, found.hows, "want a look"), *notes]) or "; ".join(placed(why, found.hows)),
     )
+
+
+def _look(old: Parsed, new: Parsed, found: over.Over, shown: Sequence[str]) -> Iterator[str]:
+    """The hunks of the new patch that have changes in doubt, of files that ``shown`` does not have: the lines that these
+    change are what they were, and only their place is to be seen."""
+    was = {path: name for name, path in found.renamed.items()}
+    for f in new.files:
+        path = printable(f.path)
+        numbers = {h.hunk for h in found.hows if any(d.startswith(f"{path}, hunk {h.hunk}: ") for d in found.doubts)}
+        if not numbers or path in shown:
+            continue
+        hunks = (h for g in old.files if g.path in (f.path, was.get(f.path)) for h in g.hunks)
+        lines = {x for h in hunks if h.number in numbers for x in h.lines if x[:1] in b"+-"}
+        for hunk in f.hunks:
+            if lines.intersection(hunk.lines):
+                yield f"{path}, line {hunk.new_start}:"
+                rows = b"".join(hunk.lines).decode("utf-8", "surrogateescape").splitlines()
+                yield from (f"  {printable(row)}" for row in rows)
 
 
 def gist(doubts: Sequence[str], hows: Sequence[HunkHow], what: str) -> list[str]:

@@ -98,7 +98,8 @@ def _report(
             )
         if tagged:
             text += wrapped("note: some subjects begin with a [word], which git am drops without --keep-non-patch")
-        text += steps([f"git am{keep} {shlex.quote(printable(folder).rstrip('/'))}/{what}"], 0)
+        mails = f"{shlex.quote(printable(str(target.resolve())))}/{what}"
+        text += steps([f"git am{keep} {mails}  # in a checkout of the base"], 0)
     data = {
         "dir": printable(str(target)),
         "format": form,

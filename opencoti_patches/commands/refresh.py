@@ -72,7 +72,7 @@ def command(
             steps = [
                 f"opencoti-patches refresh {short(name)} {place} --leave-conflicts",
                 f"opencoti-patches bootstrap --to {short(stuck or '')} --merge WORK",
-                f"opencoti-patches regen {short(stuck or '')} --from WORK  # once WORK is as it should be",
+                f"opencoti-patches regen {short(stuck or '')} --from WORK  # once WORK is right",
             ]
             new = [printable(p) for p in snapshot.new_files]
             report, settled = written(

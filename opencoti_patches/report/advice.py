@@ -8,7 +8,7 @@ from opencoti_patches.core.model import PatchName, Verdict
 
 _MERGE = (
     "opencoti-patches bootstrap --to {short} --merge WORK",
-    "opencoti-patches regen {short} --from WORK  # once WORK is as it should be",
+    "opencoti-patches regen {short} --from WORK  # once WORK is right",
 )
 _AGAIN = (
     "opencoti-patches bootstrap {before}WORK",
@@ -34,9 +34,9 @@ _NEXT: dict[str, tuple[str, ...]] = {
 
 def short(name: str) -> str:
     """How people call a patch: its number where it has one."""
-    from opencoti_patches.series.order import number_of
+    from opencoti_patches.series import order
 
-    return name.split("-", 1)[0] if "/" not in name and number_of(name) is not None else name
+    return order.short(name)
 
 
 def advice(verdict: Verdict, before: PatchName | None, patches: str) -> tuple[str, ...]:

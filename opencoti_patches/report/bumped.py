@@ -98,6 +98,9 @@ def report(
         tail += _ways(waits.name)
     elif refused and not any(r.status == "conflict" and r.name not in skipped for r in rows):
         tail.append(f"next: {_GO_ON if session else again} --accept-adapted")
+    first = next(
+        (r.name for r in rows if r.status == "conflict" and r.name not in skipped), ""
+    )  # it is the next to mend
     more: dict[str, Any] = {
         "answer": "carried",
         "deleted": [] if dry_run else [printable(d) for d in deleted],
@@ -125,7 +128,7 @@ def report(
         skipped=skipped,
         more=more,
         tail=tail,
-        next_of=lambda r: "" if r.status != "conflict" else again if dry_run and not session else _GO_ON,
+        next_of=lambda r: (again if dry_run and not session else _GO_ON) if r.name == first else "",
         verbose=verbose,
     )
 
@@ -143,10 +146,10 @@ def _left_out(skipped: Sequence[str], disabled: Sequence[str], done: bool) -> li
     return lines
 
 
-def _ways(waits_for: str) -> list[str]:
-    """What may come next, a line each that can be pasted."""
+def _ways(waits_for: str, option: str = "") -> list[str]:
+    """What may come next, a line each that can be pasted; ``option`` goes with --continue."""
     skip = [f"opencoti-patches bump --skip {quote(waits_for)}"] if waits_for else []
-    return [f"    {printable(c)}" for c in (_GO_ON, *skip, _GIVE_UP)]
+    return [f"    {printable(c)}" for c in (_GO_ON + option, *skip, _GIVE_UP)]
 
 
 def command_line(value: str, source: int | None) -> str:
@@ -190,7 +193,9 @@ def status(session: Session | None, document: dict[str, object] | None, start: P
         text += wrapped("patches or configuration changed since it began, and it does not go on with others", 0)
         text += ["take that back, or give the bump up:", f"    {_UNDO}", f"    {_GIVE_UP}"]
     else:
-        text += ["next, one of:", *_ways(session.waits_for)]
+        if not session.waits_for:  # all was resolved, and the last run wanted only that
+            text += wrapped("nothing is in conflict any more; what was adapted has to be accepted", 0)
+        text += ["next, one of:", *_ways(session.waits_for, "" if session.waits_for else " --accept-adapted")]
     return Report(command="bump", ok=True, data={"answer": "session", "session": document}, text=tuple(text))
 
 

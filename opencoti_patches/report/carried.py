@@ -106,6 +106,8 @@ def _row(r: Row, next_: str) -> dict[str, Any]:
     }
     if r.interdiff:
         row["interdiff"] = list(r.interdiff)
+    if r.look:
+        row["look"] = list(r.look)
     if r.clashes:
         row["conflicts"] = [c._asdict() for c in r.clashes]
     return row | ({"next": printable(next_)} if next_ else {})
@@ -119,9 +121,10 @@ def _block(r: Row, next_: str, skipped: Set[str], verbose: bool, conflicts: bool
     for said in dict.fromkeys(h.said for h in r.hunks if verbose or telling(r.status, reason, h.said, h.how)):
         lines += wrapped(said, 4)
     if r.status == "adapted":
-        lines += [_cut(f"    {row}") for row in r.interdiff[:_SHOWN]]
-        if len(r.interdiff) > _SHOWN:
-            lines.append(f"    … {plural(len(r.interdiff) - _SHOWN, 'more line')}")
+        seen = [*r.interdiff, *r.look]
+        lines += [_cut(f"    {row}") for row in seen[:_SHOWN]]
+        if len(seen) > _SHOWN:
+            lines.append(f"    … {plural(len(seen) - _SHOWN, 'more line')}")
     if conflicts:  # else they lie in the worktree, or will
         for c in r.clashes[:_CLASHES]:
             lines += [*wrapped(f"{c.file}, line {c.line}:", 4), *(_cut(f"      {x}") for x in marked(c, _SIDE))]

@@ -132,17 +132,19 @@ def _hows(row: Row) -> list[str]:
 
 
 def _adapted(row: Row) -> Iterator[str]:
-    interdiff = row.get("interdiff", [])
     yield f"<details><summary>{code(row['name'])}</summary>"
     yield ""
     if hows := _hows(row):
         yield from [*hows, ""]
-    if interdiff:
-        yield from ["What changed of its lines (first column: `-` the old patch, `+` the new one):", ""]
-        yield from fenced(interdiff[:_LONGEST])
-        if len(interdiff) > _LONGEST:
-            yield f"… {plural(len(interdiff) - _LONGEST, 'more line')}"
-        yield ""
+    for key, what in (
+        ("interdiff", "What changed of its lines (first column: `-` the old patch, `+` the new one):"),
+        ("look", "Where its lines, which are what they were, stand now:"),
+    ):
+        lines = row.get(key, [])
+        if lines:
+            yield from [what, "", *fenced(lines[:_LONGEST])]
+            yield from [f"… {plural(len(lines) - _LONGEST, 'more line')}"] if len(lines) > _LONGEST else []
+            yield ""
     yield from ["</details>", ""]
 
 

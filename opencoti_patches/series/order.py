@@ -260,6 +260,11 @@ def number_of(name: str) -> int | None:
     return int(m[1]) if m else None
 
 
+def short(name: str) -> str:
+    """How people call a patch: its number where it has one."""
+    return name.split("-", 1)[0] if "/" not in name and number_of(name) is not None else name
+
+
 def numeric_order(name: str) -> tuple[int, int, str]:
     """Sort key: numbered patches by number, then the rest by name."""
     number = number_of(name)

@@ -14,7 +14,7 @@ from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode
 from opencoti_patches.series import disabled
 from opencoti_patches.series.disabled import Out
 from opencoti_patches.series.numbering import Numbers, folder_of, parted, with_number
-from opencoti_patches.series.order import SUFFIXES, beside, find, meant, number_of, with_renamed, without
+from opencoti_patches.series.order import SUFFIXES, beside, find, meant, number_of, short, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers
@@ -185,10 +185,11 @@ def _no_place(desk: Desk, entries: Sequence[Entry], text: str, out: Out, row: Ro
 
 def _by_hand(name: PatchName, stuck: PatchName) -> tuple[str, ...]:
     """The commands that put ``name`` back and mend what finds no place then."""
+    which = short(stuck)
     return (
         f"opencoti-patches enable {name} --leave-conflicts",
-        f"opencoti-patches bootstrap --to {stuck} --merge WORK",
-        f"opencoti-patches regen {stuck} --from WORK  # once WORK is as it should be",
+        f"opencoti-patches bootstrap --to {which} --merge WORK",
+        f"opencoti-patches regen {which} --from WORK  # once WORK is right",
     )
 
 

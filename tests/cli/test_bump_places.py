@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -134,3 +135,39 @@ def test_a_function_that_went_to_two_files_is_nobodys_guess(carry: Carry, diff: 
     moved = edit(second, ("    check(y);\n", "    check_it(y);\n"))
     run = carry({"a.c": CODE}, {"a.c": head + first + third, "b.c": moved, "c.c": moved}, {"0001-count.patch": patch})
     assert one(run) == "conflict"
+
+
+def test_a_place_in_doubt_is_shown_where_no_line_changed(carry: Carry, diff: Diff) -> None:
+    """Upstream puts a line at the very place of ours. The note in the header tells of the lines, which are what they were."""
+    rows = [f"row {n}\n" for n in range(12)]
+    patch = diff("f.txt", "".join(rows), "".join([*rows[:6], "ours\n", *rows[6:]]))
+    run = carry(
+        {"f.txt": "".join(rows)}, {"f.txt": "".join([*rows[:6], "theirs\n", *rows[6:]])}, {"0001-a.patch": patch}
+    )
+    said = run("bump", "new", "--dry-run")
+    assert said.code == 1
+    assert "    f.txt, line 5:\n       row 4\n       row 5\n       theirs\n      +ours\n       row 6\n" in said.out
+    (row,) = run("bump", "new", "--dry-run", "--json").json["patches"]
+    assert row["look"][0] == "f.txt, line 5:" and "  +ours" in row["look"] and "interdiff" not in row
+    page = run("bump", "new", "--dry-run", "--format", "markdown").out
+    assert "+ours" in page and "stand now" in page
+    assert run("bump", "new", "--accept-adapted").code == 0
+    assert "Content unchanged." in (run.root / "patches/0001-a.patch").read_text()
+
+
+def test_status_says_that_only_a_yes_is_missing(carry: Carry, diff: Diff) -> None:
+    rows = [f"row {n}\n" for n in range(30)]
+    old = "".join(rows)
+    new = old.replace("row 5\n", "theirs 5\n").replace("row 20\n", "theirs 20\nrow 20\n")
+    patches = {
+        "0001-a.patch": diff("f.txt", old, old.replace("row 5\n", "ours 5\n")),
+        "0002-b.patch": diff("g.txt", old, old.replace("row 20\n", "ours 20\nrow 20\n")),
+    }
+    run = carry({"f.txt": old, "g.txt": old}, {"f.txt": new, "g.txt": new}, patches)
+    stopped = run("bump", "new", "--json")
+    assert [r["status"] for r in stopped.json["patches"]] == ["conflict", "adapted"]
+    Path(stopped.json["worktree"], "f.txt").write_text(new.replace("theirs 5\n", "ours 5\n"))
+    assert run("bump", "--continue").code == 1
+    said = run("bump", "--status").out
+    assert "opencoti-patches bump --continue --accept-adapted\n" in said and "accepted" in said
+    assert run("bump", "--continue", "--accept-adapted").code == 0

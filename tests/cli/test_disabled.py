@@ -120,7 +120,7 @@ def test_enable_where_a_later_patch_finds_no_place(small: Project, forked: Forke
     forked.write("WORK/f.txt", "".join(swap(two, 10, "ten\n")))
     assert forked("refresh", "2", "WORK", "--accept-adapted").code == 0
     refused = ask("enable", "1", "--json", code=1)
-    assert refused["next"][1] == f"opencoti-patches bootstrap --to {NAMES[1]} --merge WORK"
+    assert refused["next"][1] == "opencoti-patches bootstrap --to 0002 --merge WORK"
     left = ask("enable", "1", "--leave-conflicts", "--json", code=1)
     assert left["left"][0] == NAMES[1]
     assert series_of(root) == NAMES

@@ -22,7 +22,7 @@ def test_init(ask: Ask, forked: Forked) -> None:
 
 def test_init_around_patches(ask: Ask, forked: Forked) -> None:
     forked.write("patches/0001-twenty.patch", CLEAN)
-    forked.write(".gitignore", "/tree/\n/.opencoti/\n")
+    forked.write(".gitignore", "/tree/\n/.opencoti/\n/WORK/\n")
     document = ask("init", "--json", code=0)
     assert (document["written"], document["kept"]) == (["opencoti.toml"], [".gitignore"])
     assert (document["listed"], document["patches"]) == (False, 1)
