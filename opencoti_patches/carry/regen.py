@@ -238,6 +238,11 @@ class _Walk:
             tag=self.tag,
             notes=[*mended, "three-way with the contents that its index lines name"],
         )
+        row = row._replace(  # on one base: whatever changed, a patch did
+            reason=rows.words(row.reason, "the tree"),
+            gist=rows.words(row.gist, "the tree"),
+            hunks=tuple(h._replace(how=rows.words(h.how, "the tree")) for h in row.hunks),
+        )
         raw = row.raw or b""
         self.scratch.ask(touched([parse(raw, entry.strip)]))
         _, errors = self.scratch.take([self._staged(entry, raw)])

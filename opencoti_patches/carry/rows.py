@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from opencoti_patches.carry import guards, note, over
@@ -88,6 +89,12 @@ def _look(old: Parsed, new: Parsed, found: over.Over, shown: Sequence[str]) -> I
                 yield f"{path}, line {hunk.new_start}:"
                 rows = b"".join(hunk.lines).decode("utf-8", "surrogateescape").splitlines()
                 yield from (f"  {printable(row)}" for row in rows)
+
+
+def words(reason: str, who: str) -> str:
+    """What a carry says, where no upstream had a part in it but ``who``."""
+    reason = reason.replace("upstream's diff", "the diff of the two trees")
+    return re.sub(r"(?<![\w./'-])upstream(?![\w/-]|\.\w)", lambda _: who, reason)
 
 
 def gist(doubts: Sequence[str], hows: Sequence[HunkHow], what: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -45,7 +46,9 @@ opencoti-patches bump 0.3.25 --dry-run --format markdown > summary.md
 @click.option("--accept-adapted", is_flag=True, help="Take patches whose content followed upstream, too.")
 @click.option("--dry-run", is_flag=True, help="Report, and write nothing.")
 @click.option("--continue", "go_on", is_flag=True, help="The conflict is resolved; go on.")
-@click.option("--skip", metavar="PATCH", shell_complete=complete_patch, help="Go on without this patch.")
+@click.option(
+    "--skip", metavar="PATCH", shell_complete=complete_patch, help="Go on without the patch that it waits for."
+)
 @click.option(
     "--forget", metavar="PATCH", shell_complete=complete_patch, help="Forget how its conflicts were resolved."
 )
@@ -78,11 +81,12 @@ def command(
     """
     from opencoti_patches.carry.target import fetch_both, pick
 
-    asked = [bool(value), go_on, skip is not None, forget is not None, abort, status]
-    if sum(asked) != 1:
-        raise click.UsageError(
-            "give one of REV-OR-VERSION, --continue, --skip PATCH, --forget PATCH, --abort, --status"
-        )
+    asked = {"REV-OR-VERSION": bool(value), "--continue": go_on, "--skip PATCH": skip is not None}
+    asked |= {"--forget PATCH": forget is not None, "--abort": abort, "--status": status}
+    given = [what for what, is_given in asked.items() if is_given]
+    if len(given) != 1:
+        together = f"{' and '.join(given)} do not go together; " if given else ""
+        raise click.UsageError(f"{together}give one of {', '.join(asked)}")
     if value and (done := _already(run, value, source)):
         run.answer(done, ctx)
     project = open_project(run, (lambda c, s: fetch_both(c, pick(c, source), value, s, _load)) if value else None)
@@ -179,7 +183,10 @@ def _skipped(project: Project, session: Session, wanted: str) -> Session:
 
     name = order.find(project.series, wanted)
     if session.waits_for and name != session.waits_for:  # laying out another would lose what was edited
-        raise Refused("waits-for-another", f"the bump waits for {session.waits_for}", sessions.ways_on(session))
+        another = f"to leave out another: opencoti-patches bump --abort, opencoti-patches disable {quote(name)}, and bump again"
+        raise Refused(
+            "waits-for-another", f"the bump waits for {session.waits_for}", f"{sessions.ways_on(session)}; {another}"
+        )
     now = session._replace(skipped=(*session.skipped, name), waits_for="", before="", laid="", files=(), made=())
     sessions.save(project.store, now)
     return now

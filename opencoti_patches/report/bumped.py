@@ -191,7 +191,8 @@ def status(session: Session | None, document: dict[str, object] | None, start: P
         text += [f"        {printable(f)}" for f in session.files]
     if document["changed"]:
         text += wrapped("patches or configuration changed since it began, and it does not go on with others", 0)
-        text += ["take that back, or give the bump up:", f"    {_UNDO}", f"    {_GIVE_UP}"]
+        text += ["take that back, by hand or, where the last command did it, with the first, or", "give the bump up:"]
+        text += [f"    {_UNDO}", f"    {_GIVE_UP}"]
     else:
         if not session.waits_for:  # all was resolved, and the last run wanted only that
             text += wrapped("nothing is in conflict any more; what was adapted has to be accepted", 0)

@@ -65,7 +65,7 @@ class Numbers:
             around = " and ".join(printable(n) for n in (self._behind, later) if n)
             raise Refused(
                 "no-number",
-                f"the number {self.written(number)} is not free {'between' if ' and ' in around else 'beside'} {around}",
+                f"the number {self.written(number)} has no place {'between' if ' and ' in around else 'beside'} {around}",
                 "--renumber makes room: the later patches get the next numbers",
             )
         self._last = number

@@ -8,12 +8,13 @@ from typing import NamedTuple
 from opencoti_patches.carry import guards
 from opencoti_patches.carry.forward import forward
 from opencoti_patches.carry.from_folder import Snapshot, guard_markers
+from opencoti_patches.carry.rows import words
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Entry, IndexEntry, PatchName, TreeId, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import Parsed, parse
-from opencoti_patches.stack.arrange import note, words
+from opencoti_patches.stack.arrange import note
 from opencoti_patches.stack.desk import Desk, index_of
 from opencoti_patches.stack.model import Change, Fated
 from opencoti_patches.stack.weave import BASE, Cell, Woven

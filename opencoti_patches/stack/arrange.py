@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import count
 
 from opencoti_patches.carry import guards
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.regen import regen
+from opencoti_patches.carry.rows import words
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
 from opencoti_patches.series import disabled
@@ -291,12 +291,6 @@ def note(rows: dict[PatchName, Fated], more: Sequence[Row], who: str) -> None:
             if r.status == "adapted" and not r.interdiff:
                 reason += ". It does what it did: look where"
             rows[r.name] = Fated(r.name, r.status, reason, r.interdiff)
-
-
-def words(reason: str, who: str) -> str:
-    """What a carry says, where no upstream had a part in it but ``who``."""
-    reason = reason.replace("upstream's diff", "the diff of the two trees")
-    return re.sub(r"(?<![\w./'-])upstream(?![\w/-]|\.\w)", lambda _: who, reason)
 
 
 def refused(desk: Desk, entries: Sequence[Entry], carried: Carried, of: set[PatchName], where: str, who: str) -> Change:

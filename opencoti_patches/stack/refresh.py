@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from opencoti_patches.carry.forward import forward
 from opencoti_patches.carry.from_folder import Snapshot, guard_markers
+from opencoti_patches.carry.rows import words
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import PatchName, TreeId, printable
-from opencoti_patches.stack.arrange import note, refused, words
+from opencoti_patches.stack.arrange import note, refused
 from opencoti_patches.stack.desk import Desk, index_of
 from opencoti_patches.stack.model import Change, Fated
 
