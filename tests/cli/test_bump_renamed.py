@@ -101,6 +101,42 @@ def test_a_file_that_a_patch_deletes_and_upstream_renamed_is_not_deleted_already
     assert (row["status"], row["reason"]) == ("conflict", "f.c: upstream renamed it to g.c")
 
 
+def _file(word: str) -> str:
+    return "".join(f"/* of the licence: {n} */\n" for n in range(9)) + OLD.replace("line", word)
+
+
+@pytest.mark.parametrize("hunk_in", ["licence", "body"])
+@pytest.mark.parametrize(
+    "new",
+    [
+        {"a.c": _file("two"), "b.c": _file("one")},
+        {"a.c": _file("three"), "b.c": _file("two"), "s/a.c": _file("one")},
+    ],
+    ids=["swapped", "moved"],
+)
+def test_another_file_in_the_place_of_one_is_a_doubt(
+    carry: Carry, diff: Diff, hunk_in: str, new: dict[str, str]
+) -> None:
+    old = {"a.c": _file("one"), "b.c": _file("two")}
+    at = "/* of the licence: 4 */\n" if hunk_in == "licence" else "int a_one_of_its_own_20;\n"
+    run = carry(old, new, {"0001-f.patch": diff("a.c", old["a.c"], old["a.c"].replace(at, at + "int ours;\n"))})
+    (row,) = run("bump", "new", "--json").json["patches"]
+    where = "s/a.c" if "s/a.c" in new else "b.c"
+    assert row["status"] == "adapted" and f"a.c is another file now, what it was is {where}" in row["reason"], row
+
+
+@pytest.mark.parametrize("with_another", [False, True])
+def test_a_file_that_a_patch_makes_in_a_folder_that_is_gone_is_a_doubt(
+    carry: Carry, diff: Diff, with_another: bool
+) -> None:
+    made = "diff --git a/s/x/mine.c b/s/x/mine.c\nnew file mode 100644\n--- /dev/null\n+++ b/s/x/mine.c\n@@ -0,0 +1 @@\n+m\n"
+    patch = made + (diff("s/f.c", OLD, OURS) if with_another else "")
+    run = carry({"s/x/f.c": OLD, "s/f.c": OLD}, {"s/y/f.c": OLD, "s/f.c": NEW}, {"0001-f.patch": patch})
+    (row,) = run("bump", "new", "--json").json["patches"]
+    assert row["status"] == "adapted", row
+    assert "upstream has no folder s/x any more, where it makes s/x/mine.c" in row["reason"]
+
+
 def test_what_goes_to_another_file_takes_the_change_alone_along(carry: Carry, diff: Diff) -> None:
     body = "void only_here(int a) {\n" + "".join(f"    call_{n}(a);\n" for n in range(9)) + "}\n"
     patch = diff("f.c", OLD + body, OLD + body.replace("call_4(a)", "ours(a)")).replace("b/f.c", "b/k.c")
