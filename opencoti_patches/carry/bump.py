@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import confirm, guess, outdated, over, remember, rows
 from opencoti_patches.carry.again import as_before
 from opencoti_patches.carry.apart import unreached
+from opencoti_patches.carry.astray import Astray
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.guess import Guess, places
 from opencoti_patches.carry.marks import marked
@@ -89,6 +90,8 @@ class _Walk:
         self.skipped: frozenset[PatchName] = frozenset()
         self.old_listing = Listing.of(old_base, store.listings)
         self.contents = Contents(store.repo, folder)
+        moved = cache(lambda: store.repo.renames(old_base, new_base, replaced=True))
+        self.astray = Astray(self.old_listing, self.scratch.listing, self.contents, moved)
         self.place = {e.name: i for i, e in enumerate(entries)}
         self.compared = False
         self.aside: frozenset[PatchName] = frozenset()  # taken to be as they were, without a look
@@ -113,6 +116,7 @@ class _Walk:
         touching = {name: touched([one]) for name, one in self.parsed.items()}
         every = set().union(*touching.values())
         differ = {p for p in every if self.old_listing.get(p) != self.scratch.listing.get(p)}
+        differ.update(p for one in self.parsed.values() for p in self.astray.homeless(one))
         self.aside = unreached(touching, differ.union(*(touching[name] for name in {*resolved, *skipped})))
         while len(self.rows) < len(self.entries):
             progress.update("carrying", len(self.rows), len(self.entries), "patches")
@@ -232,7 +236,7 @@ class _Walk:
 
     def _doubts(self, entry: Entry, landed: Sequence[Landing], now: Replay) -> list[str]:
         """What upstream's diff does not confirm of a patch that git took."""
-        found: list[str] = []
+        found = self.astray.doubts(self.parsed[entry.name])
         for number, f in enumerate(self.parsed[entry.name].files):
             offsets = {w.hunk: w.offset for w in landed if w.file == number}
             same = f.old and self.old_listing.get(f.old) == self.scratch.listing.get(f.old)
@@ -376,6 +380,7 @@ class _Walk:
     def _row(self, entry: Entry, carried: over.Over, left_out: str) -> Row:
         at = self.place[entry.name]
         earlier = self.entries[at - 1].name if at else None
+        carried = carried._replace(doubts=(*self.astray.doubts(self.parsed[entry.name]), *carried.doubts))
         return rows.carried(
             entry, self.parsed[entry.name], carried, left_out, earlier=earlier, project=self.project, tag=self.tag
         )

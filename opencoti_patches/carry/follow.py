@@ -42,7 +42,9 @@ class Follower:
             lines = [shifted(line, *shift) for line in lines]
             words.append("follows the new indentation")
         if self._tidy and any(_trailing(line) for line in lines):
-            lines = [line.rstrip() + b"\n" if _trailing(line) else line for line in lines]
+            lines = [
+                _body(line).rstrip(b" \t") + line[len(_body(line)) :] if _trailing(line) else line for line in lines
+            ]
             words.append("trailing white space taken off its added lines")
         return lines, words
 
@@ -179,9 +181,13 @@ def _shown(piece: bytes) -> str:
     return printable(piece.decode("utf-8", "surrogateescape").strip())
 
 
+def _body(line: bytes) -> bytes:
+    """A line without the end of it, LF or CR LF."""
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
 def _trailing(line: bytes) -> bool:
-    body = line.removesuffix(b"\n").removesuffix(b"\r")
-    return body != body.rstrip(b" \t") and line.endswith(b"\n")
+    return _body(line) != _body(line).rstrip(b" \t") and line.endswith(b"\n")
 
 
 def _front(line: bytes) -> bytes:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from opencoti_patches.carry import threeway
+from opencoti_patches.carry import heads, threeway
 from opencoti_patches.carry.align import Alignment, Region, regions_of
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
@@ -19,7 +18,6 @@ from opencoti_patches.plan.places import enclosing, has_functions, same_function
 from opencoti_patches.plan.replay import Lines, lines_of, put
 from opencoti_patches.series.parse import Parsed
 
-_INDEX = re.compile(rb"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _TELLING = 8  # bytes of a line that says where it is from, at least
 _UNMARKED = "; nothing marks a conflict in such a file: make it what it should be"
 
@@ -93,6 +91,8 @@ class _Carry:
         for f in self.parsed.files:
             lead_in, at = raw[at : f.span[0]], f.span[1]
             part = self._file(f)
+            if part and f.operation == "modify" and f.path in self.renamed:
+                lead_in = heads.renamed(lead_in, f.path, self.renamed[f.path])
             if part:
                 parts += [lead_in, part]
                 left += 1
@@ -105,7 +105,7 @@ class _Carry:
         if gone := gone_names(self.parsed, self.texts):
             self.doubts.append(gone)
         return Over(
-            raw=_named_anew(b"".join(parts), self.renamed) + self.parsed.trailer,
+            raw=b"".join(parts) + self.parsed.trailer,
             hows=tuple(self.hows),
             doubts=tuple(dict.fromkeys(self.doubts)),
             done=tuple(self.done),
@@ -142,7 +142,7 @@ class _Carry:
         old, now = (self.sides.old(old_path), self.sides.now(old_path)) if moves else self._both(old_path)
         if f.operation == "delete" or (f.operation == "rename" and old_path not in self.made):
             self.made[old_path] = _Both(None, None)
-        if now is None and f.operation == "delete":
+        if now is None and f.operation == "delete" and not self.sides.renamed(old_path):
             self._whole_is_done(path, "deleted")
             return b""
         if old is None:
@@ -178,7 +178,8 @@ class _Carry:
         if f.operation in ("rename", "delete"):
             self.made[f.old or ""] = _Both(None, None)
         if (f.operation == "delete" and old is None) or (f.operation in ("create", "modify") and f.hunks and made):
-            self._whole_is_done(path, "deleted" if f.operation == "delete" else "there")
+            if f.operation != "delete" or not self._renamed_away(f.old or ""):
+                self._whole_is_done(path, "deleted" if f.operation == "delete" else "there")
             return b""
         fits = old is None if f.operation == "create" else old is not None and (not f.hunks or before == old[1])
         if f.operation != "modify" and f.new and self._not_free(f, f.new):
@@ -199,6 +200,13 @@ class _Carry:
             self.stuck.append(f"{why}, where the patch makes a file")
         return bool(why)
 
+    def _renamed_away(self, path: str) -> bool:
+        """Whether a file that is not there any more stands under another name: no change to it as a whole is done."""
+        new_path = self.sides.renamed(path)
+        if new_path:
+            self.stuck.append(f"{printable(path)}: upstream renamed it to {printable(new_path)}")
+        return bool(new_path)
+
     def _whole_is_done(self, path: str, what: str) -> None:
         self.done.append(f"{path} is {what} already")
         self.hows.append(HunkHow(file=path, hunk=0, how=f"it is {what} already", done=True))
@@ -213,7 +221,7 @@ class _Carry:
         now = self._both(new_path).now if new_path else None
         if new_path is None or now is None:
             self.made[f.old or ""] = _Both(None, None)
-            if f.operation == "modify" and self._all_away(f, old, path):
+            if f.operation == "modify" and f.old_mode == f.new_mode and self._all_away(f, old, path):
                 return b""
             if len(self.parsed.files) > 1 and f.operation == "modify":
                 self.doubts.append(f"upstream deleted {path}; the change to it is dropped")
@@ -221,7 +229,7 @@ class _Carry:
                 self.stuck.append(f"{path}: upstream has no such file any more")
             return b""
         if f.operation != "modify":
-            self.stuck.append(f"{path}: upstream renamed it to {printable(new_path)}")
+            self._renamed_away(f.old or "")
             return b""
         if not self._only_there(f, new_path):
             self.doubts.append(f"{path} is {printable(new_path)} now")
@@ -229,7 +237,7 @@ class _Carry:
         self.hows.append(HunkHow(file=printable(new_path), hunk=0, how=f"renamed by upstream, was {path}"))
         text = self._changed(f._replace(old=new_path, new=new_path), old, now, printable(new_path))
         self.made[f.old or ""] = _Both(self.made[new_path].old, None)
-        return _under_another_name(text, f.old or "", new_path)
+        return heads.renamed(text, f.old or "", new_path)
 
     def _only_there(self, f: FilePatch, path: str) -> bool:
         """Whether the longest line that the hunks stand on and that is there came to this file alone: it is the renamed
@@ -277,7 +285,7 @@ class _Carry:
         head = self.entry.raw[f.span[0] : f.hunks[0].span[0]] if f.hunks else self.entry.raw[f.span[0] : f.span[1]]
         if not body and f.hunks and f.operation == "modify" and f.old_mode == f.new_mode:
             return b""
-        return indexed(head, now, after, gone=f.operation == "delete") + body
+        return heads.indexed(head, now, after, gone=f.operation == "delete") + body
 
     def _goes_away(self, f: FilePatch, away: Sequence[tuple[str, Brought]], path: str) -> None:
         for other, b in away:
@@ -314,8 +322,8 @@ class _Carry:
         """The part of the new patch for a file that the old one did not touch, headed like that of ``f``."""
         now = self.sides.now(path) or b""
         lines = lines_of(now)
-        head = _under_another_name(self.entry.raw[f.span[0] : f.hunks[0].span[0]], f.old or "", path)
-        return indexed(head, now, b"".join(threeway.applied(lines, brought))) + hunks(lines, brought)
+        head = heads.of_another(f, self.entry.raw[f.span[0] : f.hunks[0].span[0]], path)
+        return heads.indexed(head, now, b"".join(threeway.applied(lines, brought))) + hunks(lines, brought)
 
     def _stands(self, hunk: Hunk) -> bool:
         """Whether a hunk stood at the very line that the patch names."""
@@ -336,29 +344,3 @@ def _other_function(a: Alignment, b: Brought) -> str:
         return ""
     was, now = (printable(x.decode("utf-8", "replace").strip()) for x in (old, new))
     return f"was in '{was}', would be in '{now or 'no function'}'"
-
-
-def indexed(head: bytes, before: bytes, after: bytes, *, gone: bool = False) -> bytes:
-    """The lines above the hunks with the index line's ids brought up to date, at their own length."""
-
-    def one(m: re.Match[bytes]) -> bytes:
-        size = max(len(m[1]), 7)
-        old, new = blob_id(before).encode(), b"0" * 40 if gone else blob_id(after).encode()
-        return b"index %s..%s" % (old[:size], new[:size])
-
-    return _INDEX.sub(one, head, count=1)
-
-
-def _named_anew(raw: bytes, renamed: Mapping[str, str]) -> bytes:
-    """A patch with new names in the lines by which other tools than git announce a file."""
-    for old, new in renamed.items():
-        a, b = (x.encode("utf-8", "surrogateescape") for x in (old, new))
-        if found := re.search(rb"(?m)^Index: (?:[^\n]*/)?()%s(?=\r?\n=)" % re.escape(a), raw):
-            raw = raw[: found.end(1)] + b + raw[found.end() :]
-    return raw
-
-
-def _under_another_name(text: bytes, old: str, new: str) -> bytes:
-    """A file's part with its names changed, in the lines above the hunks alone."""
-    head, mark, rest = text.partition(b"\n@@ ")
-    return head.replace(old.encode("utf-8", "surrogateescape"), new.encode("utf-8", "surrogateescape")) + mark + rest

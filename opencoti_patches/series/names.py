@@ -38,6 +38,12 @@ def unquote(raw: bytes) -> bytes:
     return re.sub(rb"\\(?:([0-3][0-7]{2})|(.))", one, raw[1:-1])
 
 
+def quote(name: bytes) -> bytes:
+    """A name in C's quotes; bytes that are no ASCII stay as they are, which git reads, too."""
+    escaped = {v: b"\\" + k for k, v in _ESCAPES.items()}
+    return b'"' + b"".join(escaped.get(bytes([c]), bytes([c])) for c in name) + b'"'
+
+
 @lru_cache(1024)  # a file's name stands in its header up to six times
 def stripped(name: bytes, strip: int) -> str | None:
     """A name without its first ``strip`` folders; None if it has fewer."""

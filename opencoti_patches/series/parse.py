@@ -20,7 +20,7 @@ _INDEX = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d{6}))?")
 _MOVES = (b"rename from ", b"rename to ", b"rename old ", b"rename new ", b"copy from ", b"copy to ")
 _HEADER = (*_MOVES, b"old mode ", b"new mode ", b"deleted file mode ", b"new file mode ")
 _DASHED = (b"--- ", b"+++ ")
-_LEAD_INS = (b"Index: ", b"=====", b"diff ")
+_LEAD_INS = (b"Index: ", b"=====", b"RCS file: ", b"retrieving revision ", b"diff ")
 
 
 class Defect(NamedTuple):
@@ -128,7 +128,7 @@ class _Reader:
         )
 
     def _header(self, end: int) -> bytes:
-        """Bytes before the first file, less the lines that only lead it in ("Index: x", "diff -u …")."""
+        """Bytes before the first file, less the lines that only lead it in ("Index: x", "diff -u …", what CVS says)."""
         at = self.offsets.index(end)
         while at and self.lines[at - 1].startswith(_LEAD_INS):
             at -= 1

@@ -14,8 +14,8 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry.bump import bump
 from opencoti_patches.carry.compose import composed
 from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.heads import indexed
 from opencoti_patches.carry.model import Row
-from opencoti_patches.carry.over import indexed
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId
 from opencoti_patches.core.progress import Progress

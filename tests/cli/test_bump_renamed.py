@@ -59,3 +59,90 @@ def test_a_name_that_git_lets_a_patch_take_out_and_upstream_uses_anew_is_noted(c
     assert done["notes"] == [
         "0001-f.patch, f.c: upstream's new lines use old_limit, which the patch takes out of the file"
     ]
+
+
+@pytest.mark.parametrize("names", ["n m", "i/a.c o.c", "a+(b.c c+.c", 'd.c c"d.c', "f f/f"])
+@pytest.mark.parametrize("head", ["{p}/{f}", '"{p}/{f}"', "{p}/{f}.orig", "{f1}-{p}/{f}"])
+def test_a_new_name_is_written_wherever_the_old_one_stands(carry: Carry, diff: Diff, names: str, head: str) -> None:
+    old, new = names.split()
+    a, b = (head.format(p=p, f=old, f1=old.replace("/", "-")) for p in "ab")
+    patch = f"--- {a}\n+++ {b.removesuffix('.orig')}\n@@" + diff("x", OLD, OURS).partition("@@")[2]
+    run = carry({old: OLD}, {new: NEW}, {"0001-f.patch": patch})
+    (row,) = run("bump", "new", "--json").json["patches"]
+    assert row["status"] == "regenerated", row
+    assert run("check", "--no-offset").code == 0
+
+
+def test_a_quoted_name_is_known(carry: Carry, diff: Diff) -> None:
+    patch = diff("n.c", OLD, OURS).replace("a/n.c", '"a/n\\303\\244.c"').replace("b/n.c", '"b/n\\303\\244.c"')
+    run = carry({"n\u00e4.c": OLD}, {"g.c": NEW}, {"0001-f.patch": patch})
+    assert run("bump", "new", "--json").json["patches"][0]["status"] == "regenerated"
+    assert run("check", "--no-offset").code == 0
+
+
+def test_an_index_line_of_another_file_of_that_name_stays(carry: Carry, diff: Diff) -> None:
+    bars = "=" * 67
+    low = {t: t.replace("line", "low") for t in (OLD, OURS, NEW)}
+    parts = [("lib/f.c", OLD, OURS), ("f.c", low[OLD], low[OURS])]
+    cvs = "RCS file: /cvs/f.c,v\nretrieving revision 1.2\ndiff -u -r1.2 f.c\n"
+    patch = "".join(f"Index: p/{p}\n{bars}\n{cvs}---" + diff(p, a, b).partition("---")[2] for p, a, b in parts)
+    run = carry({"lib/f.c": OLD, "f.c": low[OLD]}, {"lib/f.c": OLD, "g.c": low[NEW]}, {"0001-f.patch": patch})
+    assert run("bump", "new", "--json").code == 0
+    text = (run.root / "patches/0001-f.patch").read_text()
+    assert f"\nIndex: p/lib/f.c\n{bars}\n{cvs}--- a/lib/f.c\n" in text
+    assert f"\nIndex: p/g.c\n{bars}\n{cvs.replace(' f.c', ' g.c')}--- a/g.c\n" in text
+
+
+def test_a_file_that_a_patch_deletes_and_upstream_renamed_is_not_deleted_already(carry: Carry, diff: Diff) -> None:
+    whole = diff("f.c", OLD, "").replace("+++ b/f.c", "+++ /dev/null")
+    patch = whole.replace("--- a", "deleted file mode 100644\n--- a", 1)
+    run = carry({"f.c": OLD}, {"g.c": NEW}, {"0001-f.patch": patch})
+    (row,) = run("bump", "new", "--json").json["patches"]
+    assert (row["status"], row["reason"]) == ("conflict", "f.c: upstream renamed it to g.c")
+
+
+def _file(word: str) -> str:
+    return "".join(f"/* of the licence: {n} */\n" for n in range(9)) + OLD.replace("line", word)
+
+
+@pytest.mark.parametrize("hunk_in", ["licence", "body"])
+@pytest.mark.parametrize(
+    "new",
+    [
+        {"a.c": _file("two"), "b.c": _file("one")},
+        {"a.c": _file("three"), "b.c": _file("two"), "s/a.c": _file("one")},
+    ],
+    ids=["swapped", "moved"],
+)
+def test_another_file_in_the_place_of_one_is_a_doubt(
+    carry: Carry, diff: Diff, hunk_in: str, new: dict[str, str]
+) -> None:
+    old = {"a.c": _file("one"), "b.c": _file("two")}
+    at = "/* of the licence: 4 */\n" if hunk_in == "licence" else "int a_one_of_its_own_20;\n"
+    run = carry(old, new, {"0001-f.patch": diff("a.c", old["a.c"], old["a.c"].replace(at, at + "int ours;\n"))})
+    (row,) = run("bump", "new", "--json").json["patches"]
+    where = "s/a.c" if "s/a.c" in new else "b.c"
+    assert row["status"] == "adapted" and f"a.c is another file now, what it was is {where}" in row["reason"], row
+
+
+@pytest.mark.parametrize("with_another", [False, True])
+def test_a_file_that_a_patch_makes_in_a_folder_that_is_gone_is_a_doubt(
+    carry: Carry, diff: Diff, with_another: bool
+) -> None:
+    made = "diff --git a/s/x/mine.c b/s/x/mine.c\nnew file mode 100644\n--- /dev/null\n+++ b/s/x/mine.c\n@@ -0,0 +1 @@\n+m\n"
+    patch = made + (diff("s/f.c", OLD, OURS) if with_another else "")
+    run = carry({"s/x/f.c": OLD, "s/f.c": OLD}, {"s/y/f.c": OLD, "s/f.c": NEW}, {"0001-f.patch": patch})
+    (row,) = run("bump", "new", "--json").json["patches"]
+    assert row["status"] == "adapted", row
+    assert "upstream has no folder s/x any more, where it makes s/x/mine.c" in row["reason"]
+
+
+def test_what_goes_to_another_file_takes_the_change_alone_along(carry: Carry, diff: Diff) -> None:
+    body = "void only_here(int a) {\n" + "".join(f"    call_{n}(a);\n" for n in range(9)) + "}\n"
+    patch = diff("f.c", OLD + body, OLD + body.replace("call_4(a)", "ours(a)")).replace("b/f.c", "b/k.c")
+    moved = "similarity index 90%\nrename from f.c\nrename to k.c\nold mode 100644\nnew mode 100755\n--- a/"
+    run = carry({"f.c": OLD + body}, {"f.c": OLD, "h.c": body}, {"0001-f.patch": patch.replace("--- a/", moved, 1)})
+    (row,) = run("bump", "new", "--accept-adapted", "--json").json["patches"]
+    assert row["status"] == "adapted", row
+    text = (run.root / "patches/0001-f.patch").read_text()
+    assert text.count("rename from") == 1 and "diff --git a/h.c b/h.c\n--- a/h.c\n+++ b/h.c\n@@" in text

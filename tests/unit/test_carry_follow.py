@@ -64,6 +64,13 @@ def test_white_space_at_the_end_goes_only_where_the_file_has_none(contents: Cont
     assert new_lines(added(loose)) == ["+ours "] and loose.doubts == ()
 
 
+def test_a_line_that_loses_white_space_at_its_end_keeps_the_end(contents: Contents) -> None:
+    old = "".join(f"int a_{n};\r\n" for n in range(12))
+    new = old.replace("a_5", "b_5").replace("a_6", "b_6")
+    found = carried(contents, old, old.replace("int a_6", "int ours; \r\nint a_6"), new)
+    assert b"\n+int ours;\r\n" in found.raw and found.doubts
+
+
 @pytest.mark.parametrize(("theirs", "at"), [(1, 0), (4, 1), (6, 2)])
 def test_a_line_goes_between_those_of_upstream_where_the_order_wants_it(
     contents: Contents, theirs: int, at: int

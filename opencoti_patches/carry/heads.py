@@ -1,0 +1,50 @@
+"""The lines above a file's hunks, written anew: its name, the ids of its contents."""
+
+from __future__ import annotations
+
+import re
+
+from opencoti_patches.core.model import FilePatch, blob_id, encode
+from opencoti_patches.series.names import quote, unquote
+
+_INDEX = re.compile(rb"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
+_NAMING = re.compile(rb"(?m)^(---|\+\+\+|Index:|diff(?: -[^ \n]+)*)( [^\n]*)")
+_QUOTED = re.compile(rb'(?<= )("(?:[^"\\]|\\.)*")(?=[ \t\r]|$)')
+_OF_THE_FILE = re.compile(rb"(?m)^(?:old mode|new mode|(?:dis)?similarity|rename|copy|deleted|new file)\b[^\n]*\n")
+
+
+def indexed(head: bytes, before: bytes, after: bytes, *, gone: bool = False) -> bytes:
+    """The lines above the hunks with the index line's ids brought up to date, at their own length."""
+
+    def one(m: re.Match[bytes]) -> bytes:
+        size = max(len(m[1]), 7)
+        old, new = blob_id(before).encode(), b"0" * 40 if gone else blob_id(after).encode()
+        return b"index %s..%s" % (old[:size], new[:size])
+
+    return _INDEX.sub(one, head, count=1)
+
+
+def renamed(text: bytes, old: str, new: str) -> bytes:
+    """A file's part, or what leads it in, with its name changed in the lines above the hunks: behind any folders, before
+    any suffix (``.orig``), quoted or not."""
+    head, mark, rest = text.partition(b"\n@@ ")
+    name = re.compile(rb"(?<=[/ ])%s(?=[^/ \t]*(?:[ \t\r]|$))" % re.escape(encode(old)).replace(b"/", b"/+"))
+
+    def named(words: bytes) -> bytes:
+        return name.sub(lambda _: encode(new), words)
+
+    def line(m: re.Match[bytes]) -> bytes:
+        parts = _QUOTED.split(m[2])  # every second one is a quoted name
+        parts = [quote(named(b" " + unquote(x))[1:]) if i % 2 else named(x) for i, x in enumerate(parts)]
+        return m[1] + b"".join(parts)
+
+    return _NAMING.sub(line, head) + mark + rest
+
+
+def of_another(f: FilePatch, head: bytes, path: str) -> bytes:
+    """The lines above the hunks of ``f`` for changes that go to another file, which is there and stays as it is otherwise:
+    without what they say of the file as a whole."""
+    head = _OF_THE_FILE.sub(b"", head)
+    for name in dict.fromkeys(p for p in (f.old, f.new) if p):
+        head = renamed(head, name, path)
+    return head
