@@ -178,10 +178,15 @@ def _from_trees(
     steps = [(e, chain[i - 1] if i else base, chain[i]) for i, e in enumerate(new) if e.name in written]
     cases: list[_Case] = []
     changes = store.repo.diffs_of_trees([(before, after) for _, before, after in steps])
-    for (e, _, _), one in zip(steps, changes, strict=True):
+    for (e, before, _), one in zip(steps, changes, strict=True):
         olds = {p: old for p, (old, _) in one.items() if old}
+        # git wants to see those, too, of which nothing changes: a mode that is set already
+        same = touched([parse(e.raw, e.strip, e.reverse)]) - one.keys()
+        held = Listing(store.repo.list_tree(before)) if same else Listing(b"")
+        olds |= {p: entry for p in same if (entry := held.get(p))}
         contents = store.repo.blobs(oid for mode, oid in olds.values() if mode != "160000")
-        cases.append(_Case(e, {p: (mode, contents.get(oid)) for p, (mode, oid) in olds.items()}, frozenset(one)))
+        files = {p: (mode, contents.get(oid)) for p, (mode, oid) in olds.items()}
+        cases.append(_Case(e, files, frozenset(same | one.keys())))
     return cases
 
 
