@@ -88,16 +88,24 @@ def fetched(mirror: str, package: Package, pattern: str, folder: Path) -> Path |
     return folder / wanted[2]
 
 
+def member(tar: tarfile.TarFile, name: str) -> bytes:
+    """A file of an archive. Errors: KeyError."""
+    found = tar.extractfile(name)
+    if found is None:
+        raise KeyError(name)
+    return found.read()
+
+
 def series(archive: Path) -> dict[str, bytes]:
     """The patches in order; empty where one wants options of its own."""
     with tarfile.open(archive) as tar:
         try:
-            listed = tar.extractfile("debian/patches/series").read().decode()  # type: ignore[union-attr]
+            listed = member(tar, "debian/patches/series").decode()
             rows = [line.split("#")[0].split() for line in listed.splitlines()]
             names = [row[0] for row in rows if row]
             plain = all(len(row) == 1 for row in rows if row)
-            return {n: tar.extractfile(f"debian/patches/{n}").read() for n in names} if plain else {}  # type: ignore[union-attr]
-        except (KeyError, UnicodeDecodeError, AttributeError):
+            return {n: member(tar, f"debian/patches/{n}") for n in names} if plain else {}
+        except (KeyError, UnicodeDecodeError):
             return {}
 
 

@@ -25,7 +25,7 @@ from opencoti_patches.carry.old_side import Old
 from opencoti_patches.carry.resolutions import Resolution
 from opencoti_patches.carry.sides import clashes
 from opencoti_patches.carry.staged import staged
-from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Series, TreeId
+from opencoti_patches.core.model import NOT_TEXT, Entry, IndexEntry, PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Landing, runs_of
@@ -349,7 +349,7 @@ class _Walk:
 
         def now(path: str) -> bytes | None:
             held: IndexEntry | None = state.get(path) or self.scratch.listing.get(path)
-            if held is None or held[0] in ("120000", "160000"):
+            if held is None or held[0] in NOT_TEXT:
                 return None
             return self.contents.of(held)
 

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from opencoti_patches.core.model import IndexEntry
+from opencoti_patches.core.model import NOT_TEXT, IndexEntry
 from opencoti_patches.doors.git import Repository
 
 _FILE = re.compile(rb"(?m)^diff --git \S*?/(\d+) \S*/\d+$")
-_NOT_TEXT = ("120000", "160000")  # symbolic links and submodules
 
 
 class Contents:
@@ -24,12 +23,12 @@ class Contents:
 
     def fetch(self, entries: Iterable[IndexEntry | None]) -> None:
         """Read the files that are not at hand yet, in one process."""
-        wanted = {e[1] for e in entries if e and e[0] not in _NOT_TEXT} - self._held.keys()
+        wanted = {e[1] for e in entries if e and e[0] not in NOT_TEXT} - self._held.keys()
         self._held |= self._repo.blobs(wanted)
 
     def of(self, entry: IndexEntry | None) -> bytes | None:
         """A file's content; None for no file and for what is none."""
-        if entry is None or entry[0] in _NOT_TEXT:
+        if entry is None or entry[0] in NOT_TEXT:
             return None
         if entry[1] not in self._held:
             self.fetch([entry])

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from opencoti_patches.core.model import FilePatch, IndexEntry, printable
-
-NOT_TEXT = ("120000", "160000")  # symbolic links and submodules
+from opencoti_patches.core.model import NOT_TEXT, FilePatch, IndexEntry, printable
 
 
 def in_way(path: str, state: Mapping[str, IndexEntry], files: Collection[FilePatch]) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from opencoti_patches.carry.in_way import NOT_TEXT, can_link, in_way, other_kind
+from opencoti_patches.carry.in_way import can_link, in_way, other_kind
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.over import Sides
-from opencoti_patches.core.model import IndexEntry, PatchName, TreeId, blob_id
+from opencoti_patches.core.model import NOT_TEXT, IndexEntry, PatchName, TreeId, blob_id
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Repository
 from opencoti_patches.plan.replay import Lines, put
@@ -36,9 +36,8 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
         if f.operation == "delete" and held and held[1] == whole:  # a link, too
             files[path] = None
             continue
-        if {f.old_mode, f.new_mode, held and held[0]} & {
-            *NOT_TEXT
-        }:  # a link is made, if it can be one, and never merged
+        # a link is made, if it can be one, and never merged
+        if any(mode in NOT_TEXT for mode in (f.old_mode, f.new_mode, held and held[0])):
             fits = fits and f.operation == "create" and can_link(b"".join(after))
         if not fits or other_kind(f, held) or in_way(path, sides.state, exact.files):
             conflicts.append(path)

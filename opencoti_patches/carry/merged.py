@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from opencoti_patches.carry import ladder
 from opencoti_patches.core.errors import Refused
-from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, encode, printable
+from opencoti_patches.core.model import NOT_TEXT, Entry, FilePatch, Hunk, IndexEntry, encode, printable
 from opencoti_patches.plan.nearest import nearest
 from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import Lines, lines_of
@@ -128,7 +128,7 @@ class _File:
         old, there = self.read(f.old) if f.old else None, self.read(f.new) if f.new else None
         if f.binary or not f.path:
             return [self._whole("a binary change is not merged")]
-        if any(m in ("120000", "160000") for m in (f.old_mode, f.new_mode, *(e[0] for e in (old, there) if e))):
+        if any(m in NOT_TEXT for m in (f.old_mode, f.new_mode, *(e[0] for e in (old, there) if e))):
             return [self._whole("a symbolic link or a submodule is not merged")]
         if f.operation == "create":
             return self._create(there, files)

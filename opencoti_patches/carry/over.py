@@ -9,11 +9,11 @@ from opencoti_patches.carry import heads, threeway
 from opencoti_patches.carry.align import Alignment, Region, regions_of
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
-from opencoti_patches.carry.in_way import NOT_TEXT, in_way
+from opencoti_patches.carry.in_way import in_way
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.carry.threeway import Brought
-from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, blob_id, printable
+from opencoti_patches.core.model import NOT_TEXT, Entry, FilePatch, Hunk, IndexEntry, blob_id, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function
 from opencoti_patches.plan.replay import Lines, lines_of, put
 from opencoti_patches.series.parse import Parsed

@@ -18,7 +18,17 @@ from opencoti_patches.carry.compose import composed
 from opencoti_patches.carry.in_way import in_way, other_kind
 from opencoti_patches.carry.model import HunkHow, Row
 from opencoti_patches.carry.staged import staged
-from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, PatchName, Problem, Series, TreeId, printable
+from opencoti_patches.core.model import (
+    NOT_TEXT,
+    Entry,
+    FilePatch,
+    IndexEntry,
+    PatchName,
+    Problem,
+    Series,
+    TreeId,
+    printable,
+)
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Landing, runs_of
@@ -272,7 +282,7 @@ class _Walk:
             modes[f.new or ""] = f.new_mode or "100644"
             return
         old = f.old or ""
-        if old not in state or state[old][0] in ("120000", "160000"):
+        if old not in state or state[old][0] in NOT_TEXT:
             raise _Conflict(f"{printable(old)} is not a file of the tree")
         if other_kind(f, state[old]):
             raise _Conflict(f"{printable(old)} is a file, and the patch takes it for something else")

@@ -17,7 +17,17 @@ from opencoti_patches.carry import by_blob, over, threeway
 from opencoti_patches.carry.align import Alignment, Region, squeezed
 from opencoti_patches.carry.model import HunkHow, Row
 from opencoti_patches.carry.rows import exact
-from opencoti_patches.core.model import Entry, FilePatch, Hunk, IndexEntry, PatchName, Series, TreeId, printable
+from opencoti_patches.core.model import (
+    NOT_TEXT,
+    Entry,
+    FilePatch,
+    Hunk,
+    IndexEntry,
+    PatchName,
+    Series,
+    TreeId,
+    printable,
+)
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import runs_of
@@ -103,7 +113,7 @@ def _adds(parsed: Parsed) -> set[bytes]:
 
 def _lines(held: IndexEntry | None, store: Store) -> Lines:
     """A file's lines; none of what is no file."""
-    if held is None or held[0] in ("120000", "160000"):
+    if held is None or held[0] in NOT_TEXT:
         return []
     return lines_of(store.repo.blobs([held[1]])[held[1]])
 

@@ -27,6 +27,9 @@ PatchName = NewType("PatchName", str)
 IndexEntry = tuple[str, str]
 """A file as an index or a tree has it: (mode as six octal digits, blob id)."""
 
+NOT_TEXT = ("120000", "160000")
+"""The modes of symbolic links and submodules."""
+
 EMPTY_TREE = TreeId("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 Operation = Literal["modify", "create", "delete", "rename", "copy"]

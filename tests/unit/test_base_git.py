@@ -384,19 +384,3 @@ def test_trees_of_odd_repositories(tmp_path: Path, store: Store) -> None:
 )
 def test_relative_urls(parent: str, url: str, wanted: str) -> None:
     assert gitsource.relative_url(parent, url) == wanted
-
-
-@pytest.mark.parametrize("far", [False, True])
-@pytest.mark.parametrize("rev", ["main", "id"])
-def test_another_object_format_is_told_as_such(tmp_path: Path, store: Store, far: bool, rev: str) -> None:
-    where = tmp_path / "up"
-    where.mkdir()
-    git(where, "init", "-q", "--object-format=sha256")
-    oid = commit(where, **{"a.c": "one\n"})
-    store.repo.create()
-    with pytest.raises(CouldNot) as e:
-        if far:
-            store.remote.fetch(where.as_uri(), oid if rev == "id" else rev)
-        else:
-            gitsource.full_rev(str(where), oid if rev == "id" else rev, store)
-    assert "SHA-256" in e.value.message and e.value.hint
