@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import NoReturn
 
@@ -21,7 +22,10 @@ def main() -> NoReturn:
             sys.exit(0)
     from opencoti_patches import cli
 
-    cli.main()
+    try:
+        cli.main()
+    finally:
+        gc.freeze()  # the system takes it all back: no last search for what refers to itself
 
 
 if __name__ == "__main__":

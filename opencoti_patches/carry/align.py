@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -117,10 +118,12 @@ class Alignment:
         then those that keep most of their words, the best path through all such pairs."""
         olds = [tokens(squeezed(self.old[i])) for i in range(r.old_lo, r.old_hi)]
         news = [tokens(squeezed(self.new[j])) for j in range(r.new_lo, r.new_hi)]
+        held = [Counter(b) for b in news]
         score: dict[tuple[int, int], float] = {}
         for i, a in enumerate(olds):
+            has = Counter(a)
             for j, b in enumerate(news):
-                if a and b and (s := _likeness(a, b)) >= _LIKE:
+                if a and b and _may_be_like(a, has, b, held[j]) and (s := _likeness(a, b)) >= _LIKE:
                     score[i, j] = s
         best = [[0.0] * (len(news) + 1) for _ in range(len(olds) + 1)]
         for i in range(len(olds) - 1, -1, -1):
@@ -139,12 +142,17 @@ class Alignment:
         return found
 
 
+def _may_be_like(a: list[bytes], has: Counter[bytes], b: list[bytes], held: Counter[bytes]) -> bool:
+    """Whether two lines share as many tokens as lines that are alike do, in whatever order: far cheaper to say."""
+    both, there = len(a) + len(b), held.get
+    if 2.0 * min(len(a), len(b)) / both < _LIKE:
+        return False
+    return 2.0 * sum(min(n, there(token, 0)) for token, n in has.items()) / both >= _LIKE
+
+
 def _likeness(a: list[bytes], b: list[bytes]) -> float:
     if a == b:
         return 1.0
-    few, many = sorted((len(a), len(b)))
-    if 2 * few < _LIKE * (few + many):
-        return 0.0
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
-from opencoti_patches.carry.align import Alignment, Region, bare, tokens
+from opencoti_patches.carry.align import Alignment, Region, tokens
+from opencoti_patches.carry.edits import WORD, Edits
 from opencoti_patches.core.model import printable
 
-_WORD = re.compile(rb"[A-Za-z_]\w{2,}")
 _COUNTS = re.compile(rb"(?i)count|num|total|max|size|last")
 _DIRECTIVE = re.compile(rb"#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
 _NEAR = 12  # lines around a change whose indentation speaks for it
-_PROOFS = 2  # edited lines that must agree on a renaming
 
 
 class Follower:
@@ -24,15 +23,16 @@ class Follower:
 
     def __init__(self, alignment: Alignment) -> None:
         self.a = alignment
+        self._edits = Edits(alignment)
 
     def lines(self, added: Sequence[bytes], near: int | None) -> tuple[list[bytes], list[str]]:
         """Added lines as upstream would have them at old line ``near``, and in words what was followed; None where
         their indentation is right already."""
         lines, words = list(added), []
-        if renamed := self._names(b"".join(lines)):
-            lines = [self._renamed(line) for line in lines]
-            words += [f"follows the renaming of {w.decode()} to {self.renames[w].decode()}" for w in renamed]
-        for old, new in self._pieces(b"".join(lines)):
+        if renamed := self._edits.renamed(b"".join(lines)):
+            lines = [WORD.sub(lambda m: renamed.get(m[0], m[0]), line) for line in lines]
+            words += [f"follows the renaming of {w.decode()} to {now.decode()}" for w, now in renamed.items()]
+        for old, new in self._edits.pieces(b"".join(lines)):
             now = _replaced(b"".join(lines), old, new).splitlines(keepends=True)
             if now != lines:
                 lines = now
@@ -41,7 +41,7 @@ class Follower:
         if shift is not None and any(line.strip() for line in lines):
             lines = [shifted(line, *shift) for line in lines]
             words.append("follows the new indentation")
-        if self._tidy and any(_trailing(line) for line in lines):
+        if any(_trailing(line) for line in lines) and self._tidy:
             lines = [
                 _body(line).rstrip(b" \t") + line[len(_body(line)) :] if _trailing(line) else line for line in lines
             ]
@@ -50,14 +50,9 @@ class Follower:
 
     def outdated(self, text: bytes) -> list[tuple[str, str]]:
         """What of this text upstream calls or puts otherwise by now, and how."""
-        names = [(w.decode(), self.renames[w].decode()) for w in self._names(text)]
-        pieces = [(_shown(a), _shown(b)) for a, b in self._pieces(text) if _replaced(text, a, b) != text]
+        names = [(w.decode(), now.decode()) for w, now in self._edits.renamed(text).items()]
+        pieces = [(_shown(a), _shown(b)) for a, b in self._edits.pieces(text) if _replaced(text, a, b) != text]
         return names + pieces
-
-    def _names(self, text: bytes) -> list[bytes]:
-        """Words of a text that upstream renamed."""
-        here = set(_WORD.findall(text)) - self._left
-        return sorted(w for w in here if w in self.renames) if here else []
 
     def merged(self, old: Sequence[bytes], new: Sequence[bytes], added: Sequence[bytes]) -> list[bytes] | None:
         """``added`` with the edits that lead from ``old`` to ``new``, word by word; None where both
@@ -84,73 +79,9 @@ class Follower:
         return found
 
     @cached_property
-    def renames(self) -> dict[bytes, bytes]:
-        """Identifiers that are gone from the file, and what stands in their place in every edited line."""
-        votes: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
-        for i, j in self.a.edited.items():
-            olds, news = tokens(self.a.old[i]), tokens(self.a.new[j])
-            for tag, a, b, c, d in difflib.SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
-                if (
-                    tag == "replace"
-                    and b - a == 1
-                    and d - c == 1
-                    and _WORD.fullmatch(olds[a])
-                    and _WORD.fullmatch(news[c])
-                ):
-                    votes[olds[a]][news[c]] += 1
-        return {
-            w: to.most_common(1)[0][0]
-            for w, to in votes.items()
-            if w not in self._left and len(to) == 1 and sum(to.values()) >= _PROOFS
-        }
-
-    def _pieces(self, text: bytes) -> list[tuple[bytes, bytes]]:
-        """Pieces of code in these lines that upstream put another way all over the file."""
-        return [(old, new) for old, new in self.pieces.items() if old in text and old not in self._text]
-
-    @cached_property
-    def pieces(self) -> dict[bytes, bytes]:
-        """What upstream's edits replaced, with the word or sign on both sides of it, and by what: an argument that
-        went or came, a call of another form. Only what has one successor, in two edited lines at least."""
-        votes: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
-        for i, j in self.a.edited.items():
-            olds, news = tokens(self.a.old[i]), tokens(self.a.new[j])
-            for tag, a, b, c, d in difflib.SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
-                if tag == "equal":
-                    continue
-                while min(a, c) > 0 and olds[a - 1].isspace():
-                    a, c = a - 1, c - 1
-                while b < len(olds) and d < len(news) and olds[b].isspace():
-                    b, d = b + 1, d + 1
-                if min(a, c) > 1 and olds[a - 1] == b"(":  # an argument is known by what it is given to
-                    a, c = a - 1, c - 1
-                if min(a, c) > 0 and olds[a - 1] == news[c - 1] and olds[b : b + 1] == news[d : d + 1]:
-                    # what begins a line has nothing before it to be known by
-                    old, new = b"".join(olds[a - 1 : b + 1]), b"".join(news[c - 1 : d + 1])
-                    if bare(old) != bare(new):
-                        votes[old][new] += 1
-        return {
-            old: to.most_common(1)[0][0]
-            for old, to in votes.items()
-            if len(to) == 1 and sum(to.values()) >= _PROOFS and re.search(rb"[A-Za-z]", old)
-        }
-
-    @cached_property
-    def _left(self) -> set[bytes]:
-        """The words of the new file: what is one of them was not renamed."""
-        return set(_WORD.findall(self._text))
-
-    @cached_property
     def _tidy(self) -> bool:
         """Whether no line of the new file ends in white space."""
         return not any(map(_trailing, self.a.new))
-
-    @cached_property
-    def _text(self) -> bytes:
-        return b"".join(self.a.new)
-
-    def _renamed(self, line: bytes) -> bytes:
-        return _WORD.sub(lambda m: self.renames.get(m[0], m[0]), line)
 
     def indent(self, near: int) -> tuple[bytes, bytes] | None:
         """How the lines around old line ``near`` were re-indented: (white space taken from the front, put

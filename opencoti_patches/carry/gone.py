@@ -12,13 +12,18 @@ _LETTERS = {bytes([c]) for c in range(256) if bytes([c]).isalnum() or c == ord("
 _NAME = re.compile(rb"\b(?=\w*_\w|\w*[a-z][A-Z])[A-Za-z_]\w{3,}\b")  # as a project names things
 
 
+def holds(text: bytes, word: bytes) -> bool:
+    """Whether a text holds a word."""
+    return next(_words(text, word), None) is not None
+
+
 def gone_names(parsed: Parsed, texts: Sequence[tuple[bytes, bytes]], but: Collection[str] = ()) -> str:
     """Names that a patch's added lines use, that the touched files had, and that upstream took out of them, in words.
     ``texts`` are these files, before and now; ``but`` names of which more is known."""
     used = {w for f in parsed.files for h in f.hunks for x in h.added for w in _NAME.findall(x.split(b"//", 1)[0])}
     left = b"\n".join(now for _, now in texts)
     was = b"\n".join(before for before, now in texts if before != now)
-    gone = sorted(w.decode() for w in used if not _holds(left, w) and _holds(was, w) and w.decode() not in but)
+    gone = sorted(w.decode() for w in used if not holds(left, w) and holds(was, w) and w.decode() not in but)
     if not gone:
         return ""
     names = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
@@ -32,11 +37,6 @@ def still_used(f: FilePatch, before: bytes, now: bytes) -> str:
     names = set(_NAME.findall(removed)) - set(_NAME.findall(b"".join(x for h in f.hunks for x in h.added)))
     out = sorted(w.decode() for w in names if _count(before, w) == _count(removed, w) < _count(now, w))
     return f"upstream's new lines use {', '.join(out[:3])}, which the patch takes out of the file" if out else ""
-
-
-def _holds(text: bytes, word: bytes) -> bool:
-    """Whether a text holds a word."""
-    return next(_words(text, word), None) is not None
 
 
 def _count(text: bytes, word: bytes) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opencoti_patches.carry.model import Clash, Marked
-from opencoti_patches.core.model import PatchName, decode, printable
+from opencoti_patches.core.model import PatchName, decode, encode, printable
 from opencoti_patches.plan.replay import lines_of
 
 
@@ -15,15 +15,15 @@ def clashes(merge: Marked, name: PatchName) -> tuple[Clash, ...]:
 
 
 def _of(path: str, content: bytes, name: PatchName) -> Iterator[Clash]:
-    ends = ("<<<<<<< upstream", f"||||||| before {name}", "=======", f">>>>>>> {name}")
-    begin, sides = 0, list[list[str]]()
-    for number, line in enumerate(map(decode, lines_of(content)), 1):
-        text = line.rstrip("\r\n")
+    ends = tuple(map(encode, ("<<<<<<< upstream", f"||||||| before {name}", "=======", f">>>>>>> {name}")))
+    begin, sides = 0, list[list[bytes]]()
+    for number, line in enumerate(lines_of(content), 1):
+        text = line.rstrip(b"\r\n")
         if text == ends[len(sides)]:
             begin = begin if sides else number
             sides.append([])
             if len(sides) == len(ends):
-                upstream, before, ours = (tuple(map(printable, side)) for side in sides[:3])
+                upstream, before, ours = (tuple(printable(decode(x)) for x in side) for side in sides[:3])
                 yield Clash(printable(path), begin, upstream, before, ours)
                 sides.clear()
         elif sides:
