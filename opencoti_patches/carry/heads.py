@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from opencoti_patches.core.model import FilePatch, blob_id, encode
 from opencoti_patches.series.names import quote, unquote
+from opencoti_patches.series.parse import Parsed
 
 _INDEX = re.compile(rb"(?m)^index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _NAMING = re.compile(rb"(?m)^(---|\+\+\+|Index:|diff(?: -[^ \n]+)*)( [^\n]*)")
@@ -39,6 +41,17 @@ def renamed(text: bytes, old: str, new: str) -> bytes:
         return m[1] + b"".join(parts)
 
     return _NAMING.sub(line, head) + mark + rest
+
+
+def repointed(raw: bytes, parsed: Parsed, now: Mapping[str, str]) -> bytes:
+    """A patch with other names for some of the files that it changes."""
+    parts, at = [parsed.header], len(parsed.header)
+    for f in parsed.files:
+        begin, end = f.span
+        texts = (raw[at:begin], raw[begin:end])
+        parts += [renamed(text, f.path, now[f.path]) if f.path in now else text for text in texts]
+        at = end
+    return b"".join(parts) + raw[at:]
 
 
 def of_another(f: FilePatch, head: bytes, path: str) -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 from shlex import quote
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import by_blob, guards, ladder, note, over, rows
+from opencoti_patches.carry import by_blob, guards, heads, ladder, note, over, rows
 from opencoti_patches.carry.compose import composed
 from opencoti_patches.carry.in_way import in_way, other_kind
 from opencoti_patches.carry.model import HunkHow, Row
@@ -156,10 +156,17 @@ class _Walk:
                 status="blocked",
                 reason=f"stands on {', '.join(verdict.blocked_by)}: {verdict.evidence}",
             )
+        away = {p.file: p.other for p in verdict.problems if p.other}
+        now = {f.path: it for f in parsed.files if f.operation == "modify" and (it := away.get(printable(f.path)))}
+        if now:
+            entry = self._staged(entry, heads.repointed(entry.raw, parsed, now))
+            parsed = parse(entry.raw, entry.strip, entry.reverse)
+            self.scratch.ask(touched([parsed]))
+        elsewhere = [f"{printable(path)} is {printable(it)} now" for path, it in now.items()]
         try:
-            return self._carried(entry, parsed, mended, verdict.cause or "")
+            return self._carried(entry, parsed, mended, verdict.cause or "", elsewhere)
         except _Conflict as e:
-            if (row := self._from_blobs(entry, parsed, mended)) is not None:
+            if (row := self._from_blobs(entry, parsed, mended, elsewhere)) is not None:
                 return row
             self.failed.append((entry, parsed))
             problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
@@ -184,8 +191,11 @@ class _Walk:
             raw=moved.raw or raw,
         )
 
-    def _carried(self, entry: Entry, parsed: Parsed, mended: tuple[str, ...], why: str) -> Row:
-        """Bring the patch's change in, and write the difference that it makes."""
+    def _carried(
+        self, entry: Entry, parsed: Parsed, mended: tuple[str, ...], why: str, elsewhere: Sequence[str]
+    ) -> Row:
+        """Bring the patch's change in, and write the difference that it makes. ``elsewhere`` are its files that have
+        other names now, in words."""
         hows: list[HunkHow] = []
         drift: Counter[ladder.Drift] = Counter()
         moved: list[str] = []
@@ -193,7 +203,7 @@ class _Walk:
         modes: dict[str, str] = {}
         for f in parsed.files:
             self._bring(f, parsed.files, contents, modes, hows, drift, moved)
-        notes = [*mended, *ladder.drift_words(drift)] or [_WHY.get(why, "it no longer applied")]
+        notes = [*mended, *elsewhere, *ladder.drift_words(drift)] or [_WHY.get(why, "it no longer applied")]
         before = self.store.repo.tree_with(self.base, self.scratch.changes())
         given = {p: c for p, c in contents.items() if c is not None}
         oids = dict(zip(given, self.store.repo.hash_blobs(list(given.values())), strict=True))
@@ -217,7 +227,7 @@ class _Walk:
             raise _Conflict(f"what was written for it does not apply: {'; '.join(errors[:1])}")
         return Row(
             name=entry.name,
-            status="adapted" if adapted else "regenerated",
+            status="adapted" if adapted or elsewhere else "regenerated",
             reason="; ".join([*doubts, *notes]) or "written anew",
             gist="; ".join([*doubts, *rows.placed(notes, hows)]),
             hunks=tuple(hows),
@@ -226,7 +236,9 @@ class _Walk:
             raw=raw,
         )
 
-    def _from_blobs(self, entry: Entry, parsed: Parsed, mended: tuple[str, ...]) -> Row | None:
+    def _from_blobs(
+        self, entry: Entry, parsed: Parsed, mended: tuple[str, ...], elsewhere: Sequence[str]
+    ) -> Row | None:
         """Three-way, where the store has the contents that the patch was made on; None if it has not, or a change
         finds no place so either."""
         sides = by_blob.sides(parsed, self.scratch, self.store.repo, self.folder)
@@ -241,7 +253,7 @@ class _Walk:
         row = rows.carried(
             entry,
             parsed,
-            carried,
+            carried._replace(doubts=(*elsewhere, *carried.doubts)),
             "",
             earlier=self.entries[len(self.rows) - 1].name if self.rows else None,
             project=self.project,

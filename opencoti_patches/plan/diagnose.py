@@ -11,6 +11,7 @@ from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import apply_reject
 from opencoti_patches.doors.git.apply import GIVES_UP
 from opencoti_patches.plan.explain import Explainer
+from opencoti_patches.plan.made_on import made_on
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.parse import Parsed
 
@@ -55,7 +56,13 @@ def diagnose(
         text = printable("; ".join(errors[:2])) or "git refused it without a word"
         problems = [Problem(cause=_cause_of(text), message=text)]
     verdict = Verdict(
-        name=entry.name, status="failed", cause=problems[0].cause, files=files, problems=tuple(problems), without=before
+        name=entry.name,
+        status="failed",
+        cause=problems[0].cause,
+        files=files,
+        problems=tuple(problems),
+        without=before,
+        known=made_on(parsed, scratch.repo) is not None,
     )
     behind, evidence = _cascade(entry, parsed, explainer, scratch, failed)
     if not behind:

@@ -147,8 +147,9 @@ class Explainer:
         path = f.old or ""
         self.missing_files.add(path)
         if gone := self._taken_away(path):
-            cause = "renamed-file" if " renames it " in gone else "missing-file"
-            return self._problem(f, cause, f"{printable(path)} is gone: {gone}")
+            words, now = gone
+            cause = "renamed-file" if now else "missing-file"
+            return self._problem(f, cause, f"{printable(path)} is gone: {words}")._replace(other=now)
         for strip in range(4):
             other = next(
                 (
@@ -166,11 +167,8 @@ class Explainer:
                 )
         alike = self._alike(f)
         if alike and alike.endswith("/" + path):
-            return self._problem(
-                f,
-                "wrong-strip",
-                f"the file is at {printable(alike)}: its paths lack '{printable(alike.removesuffix(path))}'",
-            )
+            words = f"the file is at {printable(alike)}: its paths lack '{printable(alike.removesuffix(path))}'"
+            return self._problem(f, "wrong-strip", words)._replace(other=alike)
         if alike:
             words = f"{printable(path)} is not there; its lines stand in {printable(alike)}"
             return self._problem(f, "renamed-file", words)._replace(other=alike)
@@ -182,17 +180,17 @@ class Explainer:
     def _there(self, path: str) -> bool:
         return path in self.scratch.state() or self.scratch.listing.get(path) is not None
 
-    def _taken_away(self, path: str) -> str:
-        """Which earlier patch deletes or renames the file, in words."""
+    def _taken_away(self, path: str) -> tuple[str, str] | None:
+        """Which earlier patch deletes or renames the file, in words, and its new name."""
         if self.scratch.listing.get(path) is None:
-            return ""
+            return None
         for e in reversed(self.earlier):
             for f in parse(e.raw, e.strip, e.reverse).files:
                 if f.old == path and f.operation == "delete":
-                    return f"{e.name} deletes it"
+                    return f"{e.name} deletes it", ""
                 if f.old == path and f.operation == "rename":
-                    return f"{e.name} renames it to {printable(f.new or '')}"
-        return ""
+                    return f"{e.name} renames it to {printable(f.new or '')}", f.new or ""
+        return None
 
     def _alike(self, f: FilePatch) -> str:
         """Another file that holds the lines this one expects: a rename, or another folder."""

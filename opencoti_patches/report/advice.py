@@ -21,6 +21,7 @@ _NEXT: dict[str, tuple[str, ...]] = {
     "missing-newline": _REGEN,
     "zero-context": _REGEN,
     "offset": _REGEN,
+    "renamed-file": _REGEN,
     "corrupt": _AGAIN,
     "already-applied": (
         "opencoti-patches show {short}",
@@ -46,7 +47,7 @@ def advice(verdict: Verdict, before: PatchName | None, patches: str) -> tuple[st
         return (f"mend {verdict.blocked_by[0]} first, then check again",)
     if verdict.cause == "wrong-strip":
         return _strip_advice(verdict, patches)
-    templates = _NEXT.get(verdict.cause or "", _MERGE)
+    templates = _NEXT.get(verdict.cause or "", _REGEN if verdict.known else _MERGE)
     if verdict.without and templates in (_MERGE, _AGAIN):  # there is no tree before it
         return (f"mend {verdict.without[0]} first, then check again",)
     names = {"short": short(verdict.name), "before": f"--to {short(before)} " if before else ""}

@@ -29,6 +29,7 @@ def moved_on(cli: Cli, git: Git, tmp_path: Path) -> Path:
 
 
 def test_a_change_is_brought_over_from_the_contents_it_was_made_on(cli: Cli, moved_on: Path) -> None:
+    assert " regen 0001\n" in cli("-C", moved_on, "check").out
     ran = cli("-C", moved_on, "regen", "--json")
     (row,) = ran.json["patches"]
     assert (ran.code, row["status"]) == (0, "regenerated")
@@ -49,6 +50,7 @@ def test_without_these_contents_it_is_a_conflict(cli: Cli, moved_on: Path, tmp_p
     else:
         patch.write_text(patch.read_text().replace(" line 29\n", " line 29, never\n"))
     before = patch.read_bytes()
+    assert "bootstrap --to 0001 --merge WORK" in cli("-C", moved_on, "check").out
     ran = cli("-C", moved_on, "regen", "--json")
     assert (ran.code, ran.json["patches"][0]["status"]) == (1, "conflict")
     assert patch.read_bytes() == before
