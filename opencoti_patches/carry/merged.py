@@ -13,12 +13,13 @@ from difflib import Match, SequenceMatcher
 from typing import NamedTuple
 
 from opencoti_patches.carry import ladder
+from opencoti_patches.carry.align import Alignment
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import NOT_TEXT, Entry, FilePatch, Hunk, IndexEntry, encode, printable
 from opencoti_patches.plan.nearest import nearest
 from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import Lines, lines_of
-from opencoti_patches.series.parse import parse
+from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.repair import repaired
 
 _MARKER = re.compile(rb"(?m)^(?:<{7} |>{7} |\|{7} )")
@@ -55,10 +56,15 @@ class _Spot(NamedTuple):
 
 
 def merge(
-    entry: Entry, read: Callable[[str], IndexEntry | None], content: Callable[[str], bytes], renamed: Mapping[str, str]
+    entry: Entry,
+    read: Callable[[str], IndexEntry | None],
+    content: Callable[[str], bytes],
+    renamed: Mapping[str, str],
+    aligned: Callable[[Parsed], Mapping[str, Alignment]] = lambda parsed: {},
 ) -> Merged:
     """Merge a patch. ``read`` gives what the tree before it has at a path, ``content`` the bytes of a blob, ``renamed``
-    where the lines of files are that are not there.
+    where the lines of files are that are not there, ``aligned`` by path how the contents that the patch was made on
+    stand in those of the tree, as far as they are known.
 
     Errors: Refused ``does-not-apply`` for a patch file that is damaged: nobody knows what it does.
     """
@@ -74,14 +80,16 @@ def merge(
     files: dict[str, Held | None] = {}
     left: list[Left] = []
     parts: list[bytes] = []
+    known = aligned(parsed)
     for f in parsed.files:
+        was = known.get(f.old or "")
         now = renamed.get(printable(f.old or ""))
         if now and f.operation == "modify":
             left.append(
                 Left(now, 0, 0, f"{printable(f.old or '')} is not there; the change is here, where its lines are")
             )
             f = f._replace(old=now, new=now)
-        found = _File(f, entry.name, read, content).merge(files)
+        found = _File(f, entry.name, read, content, was).merge(files)
         if any(not row.line for row in found) or now:
             parts.append(raw[f.span[0] : f.span[1]])
         left += found
@@ -116,8 +124,10 @@ class _File:
         label: str,
         read: Callable[[str], IndexEntry | None],
         content: Callable[[str], bytes],
+        was: Alignment | None,
     ) -> None:
         self.f = f
+        self.was = was
         self.label = encode(label)
         self.read = read
         self.content = content
@@ -196,7 +206,10 @@ class _File:
         low = before.at + before.size if before else 0
         high = behind.at if behind else len(lines)
         drift = before.at - (before.hunk.old_start - 1) if before and not before.why else 0
-        first, last = _region(lines[low:high], hunk, hunk.old_start - 1 + drift - low)
+        if self.was:
+            first, last = (min(max(at, low), high) - low for at in _now(self.was, hunk))
+        else:
+            first, last = _region(lines[low:high], hunk, hunk.old_start - 1 + drift - low)
         ours = lines[low + first : low + last]
         shared, count, block = self._block(ours, hunk.old, hunk.new)
         spot = _Spot(hunk, low + first + shared, count, block, why)
@@ -215,6 +228,14 @@ class _File:
 
     def _whole(self, why: str) -> Left:
         return Left(printable(self.f.path or ", ".join(self.f.raw_paths)), 0, 0, why)
+
+
+def _now(was: Alignment, hunk: Hunk) -> tuple[int, int]:
+    """The lines, from 0, that stand where a hunk was made: between the nearest around it that are still there."""
+    begin, end = hunk.old_start - (hunk.old_count > 0), hunk.old_start - (hunk.old_count > 0) + hunk.old_count
+    before = next((at for i in range(begin - 1, -1, -1) if (at := was.exact[i]) is not None), -1)
+    behind = next((at for i in range(end, len(was.exact)) if (at := was.exact[i]) is not None), len(was.new))
+    return before + 1, max(before + 1, behind)
 
 
 def _region(lines: Lines, hunk: Hunk, expected: int) -> tuple[int, int]:

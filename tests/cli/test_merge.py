@@ -314,3 +314,26 @@ def test_the_block_stands_around_the_lines_that_are_there(cli: Cli, git: Git, tm
     ours = merged.partition("<<<<<<< the tree\n")[2].partition("|||||||")[0]
     assert ours == "    return rescale(x, 2);\n"
     assert merged.count("}\n") == merged.replace("    log();\n", "").count("}\n") == 3
+
+
+def test_markers_stand_where_the_lines_went_if_the_contents_before_are_known(
+    cli: Cli, git: Git, tmp_path: Path
+) -> None:
+    """Another function has more of the hunk's lines than its own has left."""
+    body = "{\n    one();\n    two();\n    three();\n    four();\n}\n"
+    old = "int first(void)\n" + body + "\nint second(void)\n" + body.replace("two", "deux")
+    ours = old.replace("    deux();\n", "    deux(1);\n")
+    theirs = ("int first(void)\n" + body + "\nint second(void)\n" + body.replace("two", "zwei")).replace(
+        "    one();\n    zwei();\n    three();\n", "    eins();\n    zwei();\n    drei();\n"
+    )
+    write_project(tmp_path, git, [{"a.c": text(old)}, {"a.c": text(ours)}])
+    assert cli("-C", tmp_path, "check").code == 0  # the store has the old contents
+    set_base(tmp_path, {"a.c": text("int new(void);\n" * 9 + theirs)})
+    assert cli("-C", tmp_path, "bootstrap", "--to", "0001", "--merge", "WORK").code == 1
+    rows = (tmp_path / "WORK/a.c").read_text().splitlines()
+    begin, end = rows.index("<<<<<<< the tree"), rows.index("||||||| what the patch expects")
+    assert rows[begin + 1 : end] == ["    eins();", "    zwei();", "    drei();"]
+    assert rows[end + 1 : rows.index(">>>>>>> 0001-step.patch")] == [
+        *["    one();", "    deux();", "    three();"],
+        *["=======", "    one();", "    deux(1);", "    three();"],
+    ]
