@@ -9,17 +9,15 @@ them, the change may follow, and then it is a doubt: somebody has to look.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from opencoti_patches.carry import lists
 from opencoti_patches.carry.align import Alignment, Region, bare, squeezed
 from opencoti_patches.carry.follow import Follower, counted
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.plan.places import function_at, functions_with, has_functions
-
-_ALIKE = 4  # bytes with which all items of a list begin, at least
 
 
 class Change(NamedTuple):
@@ -45,6 +43,7 @@ class Brought(NamedTuple):
     counter: bool = False  # a number that both sides stepped: says nothing of whether the rest is there
     was: int = 0  # the old line at which it stood, from 0
     moved: bool = False  # along with its function, past other changes
+    more: tuple[Brought, ...] = ()  # the rest of it, where it goes to several places
 
 
 class Stuck(NamedTuple):
@@ -103,9 +102,10 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
         if isinstance(one, Stuck):
             result.stuck.append(one)
         elif one.sure and one.hunk in rewritten:
-            result.brought.append(one._replace(sure=False, how=f"{one.how}; upstream rewrote what is around it"))
+            around = f"{one.how}; upstream rewrote what is around it"
+            result.brought.extend(x._replace(more=(), sure=False, how=around) for x in (one, *one.more))
         else:
-            result.brought.append(one)
+            result.brought.extend([one._replace(more=()), *one.more])
     spans = sorted((b.lo, b.hi, i) for i, b in enumerate(result.brought) if not b.done)
     for (_, hi, i), (lo, _, j) in pairwise(spans):
         if lo < hi or (j < i and not (result.brought[i].moved or result.brought[j].moved)):
@@ -139,7 +139,7 @@ def _moved(change: Change, a: Alignment, lines: Sequence[bytes], path: str) -> B
     inside = Alignment(old, new, [Region(*block[1:]) for block in blocks if block[0] != "equal"])
     here = change._replace(lo=change.lo - begin, hi=change.hi - begin)
     found = _Place(here, inside, Follower(inside)).find()
-    if isinstance(found, Stuck):
+    if isinstance(found, Stuck) or found.more:
         return None
     name = printable(old[0].decode("utf-8", "replace").strip())
     how = f"upstream moved '{name}'{f' to {printable(path)}' if path else ''}; {found.how}"
@@ -171,14 +171,9 @@ def applied(new: Sequence[bytes], brought: Sequence[Brought]) -> list[bytes]:
     return [*lines, *new[at:]]
 
 
-def _in_order(lines: Sequence[bytes]) -> bool:
-    """Whether lines are items of one list, each behind the one before in its order: numbers in them count as
-    such, and all begin alike."""
-    items = [line.strip() for line in lines]
-    if len(items[0]) < _ALIKE or not all(x.startswith(items[0][:_ALIKE]) for x in items):
-        return False
-    keys = [[int(x) if x.isdigit() else x for x in re.split(rb"(\d+)", item)] for item in items]
-    return all(a < b for a, b in pairwise(keys))
+def _grouped(places: Sequence[int]) -> list[tuple[int, list[int]]]:
+    """The numbers of those with one place, by place."""
+    return [(place, list(numbers)) for place, numbers in groupby(range(len(places)), key=places.__getitem__)]
 
 
 def _first_word(line: bytes) -> bytes:
@@ -197,8 +192,7 @@ class _Place:
         end = self.a.new[-1:]
         if (
             isinstance(found, Brought)
-            and found.added
-            and found.lo == len(self.a.new)
+            and any(x.added and x.lo == len(self.a.new) for x in (found, *found.more))
             and end
             and not end[0].endswith(b"\n")
         ):
@@ -213,10 +207,13 @@ class _Place:
         removed = self.a.old[self.c.lo : self.c.hi]
         return not any(x.strip() for x in (removed or self.c.added))
 
-    def _brought(self, lo: int, hi: int, how: str, sure: bool, added: Sequence[bytes] | None = None) -> Brought:
-        """``added`` in place of the change's own lines, with upstream's edits and indentation in them."""
-        own = added is None
-        lines, follows = self.follow.lines(self.c.added if added is None else added, self.c.lo if own else None)
+    def _brought(
+        self, lo: int, hi: int, how: str, sure: bool, added: Sequence[bytes] | None = None, near: int | None = None
+    ) -> Brought:
+        """``added`` in place of the change's own lines, with upstream's edits and the indentation of old line ``near`` in
+        them."""
+        near = self.c.lo if added is None else near
+        lines, follows = self.follow.lines(self.c.added if added is None else added, near)
         return Brought(
             hunk=self.c.hunk,
             lo=lo,
@@ -313,12 +310,17 @@ class _Place:
             at, which = (lo, "before") if before else (hi, "after")
             return self._brought(at, at, f"upstream edits beside it; stays with the unchanged line {which}", True)
         ours, theirs = self.c.added, self.a.new[lo:hi]
-        around = [self.a.old[i] if 0 <= i < len(self.a.old) else b"" for i in range(self.c.lo - 2, self.c.lo + 2)]
-        orders = (([*around[:2], *theirs[:i], *ours, *theirs[i:], *around[2:]], i) for i in range(len(theirs) + 1))
-        fits = [lo + i for lines, i in orders if _in_order(lines)]
-        if len(fits) == 1:
+        old, at = self.a.old, self.c.lo
+        if (found := lists.order(old[max(at - 2, 0) : at], theirs, old[at : at + 2], ours)) is not None:
             how = "upstream inserts at the same place; the order of the list decides"
-            return self._brought(fits[0], fits[0], how, True)
+            rows = [
+                self._brought(lo + place, lo + place, how, found.sure, [ours[i] for i in group], near=at)
+                for place, group in _grouped(found.places)
+            ]
+            return rows[0]._replace(more=tuple(rows[1:]))
+        if at and lists.is_kin(ours[0], old[at - 1], [*theirs, *old[at : at + 1]]):
+            how = "upstream inserts at the same place; put behind the line that begins as it does"
+            return self._brought(lo, lo, how, False)
         if self._ends_what_is_before(theirs[0]):
             return self._brought(lo, lo, "upstream inserts an item at the same place; put before that", False)
         return self._brought(hi, hi, "upstream inserts at the same place; put behind its lines", False)
