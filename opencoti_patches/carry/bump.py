@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from itertools import takewhile
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
@@ -213,9 +214,12 @@ class _Walk:
 
     def _ask(self, guesses: Sequence[Guess]) -> None:
         """Ask git for all of them at once. If it answers otherwise than expected, nothing was asked."""
-        asked = [g.entry for g in guesses if g.entry is not None]
         landings: Sequence[tuple[Landing, ...]]
-        if len(guesses) == len(self.entries) and not any(g.landed for g in guesses):
+        whole = len(guesses) == len(self.entries) and not any(g.landed for g in guesses)
+        if not whole:  # up to one that git has to be asked about alone
+            guesses = list(takewhile(lambda g: not self.parsed[g.row.name].alone, guesses)) or guesses[:1]
+        asked = [g.entry for g in guesses if g.entry is not None]
+        if whole:
             # the series as it will be: the answer goes on record, where the proof of it looks first
             found = check(Series(dir=self.folder, entries=tuple(asked)), self.new_base, self.store)
             landings, right = (), all(v.status == "clean" for v in found.verdicts)
@@ -278,9 +282,9 @@ class _Walk:
             if verdict.status == "blocked":
                 left_out = f"stands on {', '.join(verdict.blocked_by)}, which is left out"
         if exact is None:
-            return self._conflict(
-                entry, "it did not apply on the old base either; 'opencoti-patches regen' there first", ()
-            )
+            damage = self.parsed[entry.name].damage
+            what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"
+            return self._conflict(entry, f"it did not apply on the old base either{what}", ())
         if entry.reverse:
             return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())
         try:

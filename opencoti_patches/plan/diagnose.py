@@ -57,6 +57,8 @@ def diagnose(
     verdict = Verdict(
         name=entry.name, status="failed", cause=problems[0].cause, files=files, problems=tuple(problems), without=before
     )
+    if parsed.by_chance:
+        return verdict
     behind, evidence = _cascade(entry, parsed, explainer, scratch, failed)
     if not behind:
         return verdict
