@@ -363,6 +363,7 @@ class _Walk:
             state=state,
             diff=self._diff,
             renamed=lambda p: self.renames.get(p),
+            displaced=lambda p: self.renames.get(p) if self.astray.is_unlike(p) else None,
             holding=lambda line: self.old.gained(line, self.new_base),
         )
 
@@ -384,10 +385,10 @@ class _Walk:
     def _row(self, entry: Entry, carried: over.Over, left_out: str) -> Row:
         at = self.place[entry.name]
         earlier = self.entries[at - 1].name if at else None
-        carried = carried._replace(doubts=(*self.astray.doubts(self.parsed[entry.name]), *carried.doubts))
-        return rows.carried(
-            entry, self.parsed[entry.name], carried, left_out, earlier=earlier, project=self.project, tag=self.tag
-        )
+        parsed = self.parsed[entry.name]
+        stay = parsed._replace(files=tuple(f for f in parsed.files if f.path not in carried.renamed))
+        carried = carried._replace(doubts=(*self.astray.doubts(stay), *carried.doubts))
+        return rows.carried(entry, parsed, carried, left_out, earlier=earlier, project=self.project, tag=self.tag)
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
         fresh = staged(entry, raw, self.folder / f"{self.place[entry.name]}.patch")

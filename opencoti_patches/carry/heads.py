@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from opencoti_patches.carry.compose import named
 from opencoti_patches.core.model import FilePatch, blob_id, encode
 from opencoti_patches.series.names import quote, unquote
 
@@ -39,6 +40,21 @@ def renamed(text: bytes, old: str, new: str) -> bytes:
         return m[1] + b"".join(parts)
 
     return _NAMING.sub(line, head) + mark + rest
+
+
+def in_place(f: FilePatch, text: bytes, strip: int) -> bytes:
+    """The part of a patch that renames a file, as one that changes it under its new name."""
+    head, mark, rest = text.partition(b"\n@@ ")
+    kept = [b"index "] if f.old_mode == f.new_mode else [b"old mode ", b"new mode ", b"index "]
+    a, b = (_written(side + encode(f.new or "")) for side in (b"a/", b"b/"))
+    lines = [b"diff --git %s %s" % (a, b), *(x for x in head.split(b"\n") if x.startswith(tuple(kept)))]
+    lines += [b"--- " + a, b"+++ " + b] if mark else []
+    return named(b"\n".join(lines) + (mark or b"\n") + rest, f._replace(old=f.new), strip, 40)
+
+
+def _written(name: bytes) -> bytes:
+    """A name as git writes it in a header, quoted where it has to be."""
+    return quote(name) if quote(name) != b'"%s"' % name else name
 
 
 def of_another(f: FilePatch, head: bytes, path: str) -> bytes:
