@@ -20,6 +20,7 @@ from opencoti_patches.carry.apart import unreached
 from opencoti_patches.carry.astray import Astray
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.guess import Guess, places
+from opencoti_patches.carry.left_out import missing
 from opencoti_patches.carry.marks import marked
 from opencoti_patches.carry.model import Bumped, Clash, First, HunkHow, Marked, Row
 from opencoti_patches.carry.old_side import Old
@@ -281,6 +282,10 @@ class _Walk:
                 )
             if verdict.status == "blocked":
                 left_out = f"stands on {', '.join(verdict.blocked_by)}, which is left out"
+            if file := missing(self.parsed[entry.name], self.scratch.state(), (one for _, one in self.failed)):
+                return self._conflict(
+                    entry, f"{left_out or 'it stands on one that does not apply'}: there is no {file} without it", ()
+                )
         if exact is None:
             damage = self.parsed[entry.name].damage
             what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from pathlib import Path
 
 import pytest
 
@@ -111,3 +112,27 @@ def test_a_file_is_followed_to_the_name_of_one_that_was_renamed_too(
     want = {"b.c": top + a, "c.c": top + b}
     want[{"a.c": "b.c", "b.c": "c.c"}[patched]] = top + ours
     assert replayed(run) == want
+
+
+@pytest.mark.parametrize("options", ["-p1", "-p2", "-p3", "-R", "-p2 -R"])
+@pytest.mark.parametrize("names", ["a.c>b.c", "d/a.c>e f/b.c", "a.c>t\tb.c", "t\ta.c>b.c"])
+def test_a_rename_that_was_resolved_by_hand_is_taken(carry: Carry, names: str, options: str) -> None:
+    first, second = names.split(">")
+    old, new = (second, first) if "-R" in options else (first, second)
+    before = EDIT if "-R" in options else OLD
+    theirs = "int top;\n" + before.replace("_20", "_twenty")
+    run = carry({old: before}, {old: theirs}, {"0001-a.patch": ""})
+    strip = int(options[2]) if options.startswith("-p") else 1
+    run.write("patches/0001-a.patch", git_move(run, first, second, "x/" * (strip - 1)))
+    run.write("patches/series", f"0001-a.patch {options}\n")
+    assert run("check").code == 0
+    done = run("bump", "new", "--json")
+    assert done.json["patches"][0]["status"] == "conflict", done
+    tree = Path(done.json["worktree"])
+    want = theirs.replace("_twenty", "_twenty_ours")
+    (tree / old).unlink(missing_ok=True)
+    (tree / new).parent.mkdir(exist_ok=True, parents=True)
+    (tree / new).write_text(want)
+    done = run("bump", "--continue", "--json")
+    assert done.code == 0, done
+    assert replayed(run) == {new: want}
