@@ -282,10 +282,8 @@ class _Walk:
                 )
             if verdict.status == "blocked":
                 left_out = f"stands on {', '.join(verdict.blocked_by)}, which is left out"
-            if file := missing(self.parsed[entry.name], self.scratch.state(), (one for _, one in self.failed)):
-                return self._conflict(
-                    entry, f"{left_out or 'it stands on one that does not apply'}: there is no {file} without it", ()
-                )
+            if gone := missing(self.parsed[entry.name], self.scratch.state(), (one for _, one in self.failed)):
+                return self._conflict(entry, f"{left_out or 'stands on what does not apply'}: {gone}", ())
         if exact is None:
             damage = self.parsed[entry.name].damage
             what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"
