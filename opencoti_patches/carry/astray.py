@@ -28,7 +28,7 @@ class Astray:
         found = []
         for f in parsed.files:
             path = f.old or ""
-            if f.operation != "create" and self._is_unlike(path) and (to := self.moved().get(path)):
+            if f.operation != "create" and self.is_unlike(path) and (to := self.moved().get(path)):
                 found.append(f"{printable(path)} is another file now, what it was is {printable(to)}")
             elif folder := self._left(f):
                 found.append(f"upstream has no folder {printable(folder)} any more, where it makes {printable(f.path)}")
@@ -46,7 +46,7 @@ class Astray:
                 return "" if any(self.new.under(str(folder))) else str(folder)
         return ""
 
-    def _is_unlike(self, path: str) -> bool:
+    def is_unlike(self, path: str) -> bool:
         """Whether less than half of a file's lines are left."""
         if path not in self._unlike:
             was, now = self.old.get(path), self.new.get(path)

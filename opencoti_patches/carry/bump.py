@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
+from itertools import takewhile
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
@@ -19,6 +20,7 @@ from opencoti_patches.carry.apart import unreached
 from opencoti_patches.carry.astray import Astray
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.guess import Guess, places
+from opencoti_patches.carry.left_out import missing
 from opencoti_patches.carry.marks import marked
 from opencoti_patches.carry.model import Bumped, Clash, First, HunkHow, Marked, Row
 from opencoti_patches.carry.old_side import Old
@@ -213,9 +215,12 @@ class _Walk:
 
     def _ask(self, guesses: Sequence[Guess]) -> None:
         """Ask git for all of them at once. If it answers otherwise than expected, nothing was asked."""
-        asked = [g.entry for g in guesses if g.entry is not None]
         landings: Sequence[tuple[Landing, ...]]
-        if len(guesses) == len(self.entries) and not any(g.landed for g in guesses):
+        whole = len(guesses) == len(self.entries) and not any(g.landed for g in guesses)
+        if not whole:  # up to one that git has to be asked about alone
+            guesses = list(takewhile(lambda g: not self.parsed[g.row.name].alone, guesses)) or guesses[:1]
+        asked = [g.entry for g in guesses if g.entry is not None]
+        if whole:
             # the series as it will be: the answer goes on record, where the proof of it looks first
             found = check(Series(dir=self.folder, entries=tuple(asked)), self.new_base, self.store)
             landings, right = (), all(v.status == "clean" for v in found.verdicts)
@@ -277,10 +282,12 @@ class _Walk:
                 )
             if verdict.status == "blocked":
                 left_out = f"stands on {', '.join(verdict.blocked_by)}, which is left out"
+            if gone := missing(self.parsed[entry.name], self.scratch.state(), (one for _, one in self.failed)):
+                return self._conflict(entry, f"{left_out or 'stands on what does not apply'}: {gone}", ())
         if exact is None:
-            return self._conflict(
-                entry, "it did not apply on the old base either; 'opencoti-patches regen' there first", ()
-            )
+            damage = self.parsed[entry.name].damage
+            what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"
+            return self._conflict(entry, f"it did not apply on the old base either{what}", ())
         if entry.reverse:
             return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())
         try:
@@ -359,6 +366,7 @@ class _Walk:
             state=state,
             diff=self._diff,
             renamed=lambda p: self.renames.get(p),
+            displaced=lambda p: self.renames.get(p) if self.astray.is_unlike(p) else None,
             holding=lambda line: self.old.gained(line, self.new_base),
         )
 
@@ -380,10 +388,10 @@ class _Walk:
     def _row(self, entry: Entry, carried: over.Over, left_out: str) -> Row:
         at = self.place[entry.name]
         earlier = self.entries[at - 1].name if at else None
-        carried = carried._replace(doubts=(*self.astray.doubts(self.parsed[entry.name]), *carried.doubts))
-        return rows.carried(
-            entry, self.parsed[entry.name], carried, left_out, earlier=earlier, project=self.project, tag=self.tag
-        )
+        parsed = self.parsed[entry.name]
+        stay = parsed._replace(files=tuple(f for f in parsed.files if f.path not in carried.renamed))
+        carried = carried._replace(doubts=(*self.astray.doubts(stay), *carried.doubts))
+        return rows.carried(entry, parsed, carried, left_out, earlier=earlier, project=self.project, tag=self.tag)
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
         fresh = staged(entry, raw, self.folder / f"{self.place[entry.name]}.patch")

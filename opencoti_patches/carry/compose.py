@@ -67,7 +67,7 @@ def composed(entry: Entry, before: TreeId, after: TreeId, repo: Repository, head
     end = b"" if not parts[-1] or parts[-1].endswith(b"\n") else b"\n"
     if end:
         parts.append(end)
-    parts += [_named(diff[g.span[0] : g.span[1]], g, entry.strip) for mine in fresh.values() for g in mine]
+    parts += [named(diff[g.span[0] : g.span[1]], g, entry.strip) for mine in fresh.values() for g in mine]
     return b"".join(parts) + old.trailer
 
 
@@ -94,7 +94,7 @@ def _file(raw: bytes, f: FilePatch, diff: bytes, g: FilePatch, strip: int) -> by
     """One file's part: the old lines above the first hunk, the new hunks."""
     same_kind = f.operation == g.operation and (f.old, f.new) == (g.old, g.new) and bool(f.hunks) and bool(g.hunks)
     if not same_kind or _modes(f) != _modes(g):
-        return _named(diff[g.span[0] : g.span[1]], g, strip, max(len(f.old_blob or ""), 7))
+        return named(diff[g.span[0] : g.span[1]], g, strip, max(len(f.old_blob or ""), 7))
     head = _indexed(raw[f.span[0] : f.hunks[0].span[0]], g)
     sections = {_body(h): h.section for h in f.hunks}
     parts = [head]
@@ -124,7 +124,7 @@ def _indexed(head: bytes, g: FilePatch) -> bytes:
     return _INDEX.sub(one, head, count=1) if g.old_blob and g.new_blob else head
 
 
-def _named(text: bytes, g: FilePatch, strip: int, size: int = 10) -> bytes:
+def named(text: bytes, g: FilePatch, strip: int, size: int = 10) -> bytes:
     """git's own text for one file, for the strip level it is applied with, its ids cut to ``size``."""
     if b"\nGIT binary patch\n" not in text:  # git wants full ids there
         text = _INDEX.sub(lambda m: b"index %s..%s" % (m[1][:size], m[2][:size]), text, count=1)

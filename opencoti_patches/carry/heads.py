@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from opencoti_patches.carry.compose import named
 from opencoti_patches.core.model import FilePatch, blob_id, encode
 from opencoti_patches.series.names import quote, unquote
 from opencoti_patches.series.parse import Parsed
@@ -52,6 +53,21 @@ def repointed(raw: bytes, parsed: Parsed, now: Mapping[str, str]) -> bytes:
         parts += [renamed(text, f.path, now[f.path]) if f.path in now else text for text in texts]
         at = end
     return b"".join(parts) + raw[at:]
+
+
+def in_place(f: FilePatch, text: bytes, strip: int) -> bytes:
+    """The part of a patch that renames a file, as one that changes it under its new name."""
+    head, mark, rest = text.partition(b"\n@@ ")
+    kept = [b"index "] if f.old_mode == f.new_mode else [b"old mode ", b"new mode ", b"index "]
+    a, b = (_written(side + encode(f.new or "")) for side in (b"a/", b"b/"))
+    lines = [b"diff --git %s %s" % (a, b), *(x for x in head.split(b"\n") if x.startswith(tuple(kept)))]
+    lines += [b"--- " + a, b"+++ " + b] if mark else []
+    return named(b"\n".join(lines) + (mark or b"\n") + rest, f._replace(old=f.new), strip, 40)
+
+
+def _written(name: bytes) -> bytes:
+    """A name as git writes it in a header, quoted where it has to be."""
+    return quote(name) if quote(name) != b'"%s"' % name else name
 
 
 def of_another(f: FilePatch, head: bytes, path: str) -> bytes:

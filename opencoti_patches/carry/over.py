@@ -40,6 +40,7 @@ class Sides(NamedTuple):
     state: Mapping[str, IndexEntry]
     diff: Callable[[bytes, bytes], bytes]
     renamed: Callable[[str], str | None]
+    displaced: Callable[[str], str | None] = lambda path: None  # where a file went in whose place stands another
     holding: Callable[[bytes], Sequence[str]] = lambda line: ()  # files that have this line by now, and had it not
 
 
@@ -121,6 +122,8 @@ class _Carry:
             return self._whole(f, text, path)
         if self._is_special(f):
             return self._special(f, text, path)
+        if self._is_renamed_there(f):
+            return self._renamed_there(f)
         if f.operation != "modify" and f.new and self._not_free(f, f.new):
             return b""
         if f.operation == "create":
@@ -148,7 +151,7 @@ class _Carry:
         if old is None:
             self.stuck.append(f"{path}: its contents on the old base are not known")
             return b""
-        if now is None:
+        if now is None or (f.operation == "modify" and old_path not in self.made and self.sides.displaced(old_path)):
             return self._renamed(f, old, path)
         if f.hunks and binary(now) and not binary(b"".join(old)):
             self.stuck.append(f"{path} is binary now{_UNMARKED}")
@@ -217,8 +220,11 @@ class _Carry:
         return b""
 
     def _renamed(self, f: FilePatch, old: Lines, path: str) -> bytes:
-        new_path = self.sides.renamed(f.old or "")
+        new_path = self.sides.displaced(f.old or "") or self.sides.renamed(f.old or "")
         now = self._both(new_path).now if new_path else None
+        if now is not None and any(new_path in (g.old, g.new) for g in self.parsed.files):
+            self.stuck.append(f"{path}: upstream renamed it to {printable(new_path or '')}, and put that elsewhere")
+            return b""
         if new_path is None or now is None:
             self.made[f.old or ""] = _Both(None, None)
             if f.operation == "modify" and f.old_mode == f.new_mode and self._all_away(f, old, path):
@@ -238,6 +244,28 @@ class _Carry:
         text = self._changed(f._replace(old=new_path, new=new_path), old, now, printable(new_path))
         self.made[f.old or ""] = _Both(self.made[new_path].old, None)
         return heads.renamed(text, f.old or "", new_path)
+
+    def _is_renamed_there(self, f: FilePatch) -> bool:
+        """Whether upstream renamed a file just as the patch does."""
+        untouched = f.old not in self.made and f.new not in self.made
+        goes = f.operation == "rename" and untouched and f.old not in self.sides.state
+        return goes and self.sides.renamed(f.old or "") == f.new and self.sides.now(f.new or "") is not None
+
+    def _renamed_there(self, f: FilePatch) -> bytes:
+        """What is left of such a part: its changes to the file, which has its new name."""
+        path, held = f.new or "", self._held(f.new)
+        old, now = self.sides.old(f.old or ""), self.sides.now(path)
+        self.made[f.old or ""] = _Both(None, None)
+        self._whole_is_done(printable(f.old or ""), "renamed")
+        if held and held[0] == f.new_mode:
+            f = f._replace(old_mode=held[0])
+        if not f.hunks and f.old_mode == f.new_mode:
+            return b""
+        if old is None or now is None or (f.hunks and binary(now) and not binary(b"".join(old))):
+            self.stuck.append(f"{printable(path)}: it is no file any more that the change can be made to")
+            return b""
+        text = self._changed(f._replace(operation="modify", old=path), old, now, printable(path))
+        return heads.in_place(f, text, self.entry.strip) if text else b""
 
     def _only_there(self, f: FilePatch, path: str) -> bool:
         """Whether the longest line that the hunks stand on and that is there came to this file alone: it is the renamed

@@ -142,12 +142,7 @@ class _Walk:
             parsed = self.parsed[entry.name] = parse(raw, entry.strip, entry.reverse)
         if parsed.defects:  # what cannot be read would be lost
             self.failed.append((entry, parsed))
-            why = parsed.defects[0]
-            return Row(
-                name=entry.name,
-                status="conflict",
-                reason=f"damaged at line {why.at_line}: {why.message}; make it again",
-            )
+            return Row(name=entry.name, status="conflict", reason=f"{parsed.damage}; make it again")
         verdict = diagnose(entry, parsed, errors, self.scratch, self.failed, self.entries[: len(self.rows)])
         if verdict.status == "blocked":
             self.failed.append((entry, parsed))

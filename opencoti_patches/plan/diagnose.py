@@ -64,6 +64,8 @@ def diagnose(
         without=before,
         known=made_on(parsed, scratch.repo) is not None,
     )
+    if parsed.by_chance:
+        return verdict
     behind, evidence = _cascade(entry, parsed, explainer, scratch, failed)
     if not behind:
         return verdict

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.model import Entry, PatchName, Place, Plan, Problem, TreeId, Verdict, printable
 from opencoti_patches.core.progress import Progress
-from opencoti_patches.doors import fs
-from opencoti_patches.doors.git import Landing, apply_check, runs_of
+from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.chain import Known, Records
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.scratch import Scratch, touched
@@ -80,15 +78,8 @@ class Judge:
         for run in runs_of(segment):
             rest = list(run)
             while rest:
-                if self._lacks_contents(rest[0]):
-                    self._refuse(rest.pop(0), ())
-                    continue
                 progress.update("checking patches", len(self.verdicts), len(self.entries), "patches")
-                batch = rest[:1] if self._has_binary(rest[0]) else list(takewhile(self._is_plain, rest))
-                taken, refused = self.scratch.take(batch, meanwhile=self._catch_up)
-                if refused is None and self._has_binary(batch[0]):
-                    refused = self._literally_refused(batch[0])
-                    taken = taken if refused is None else ()
+                taken, refused = self.scratch.take(rest, meanwhile=self._catch_up)
                 for entry, landed in zip(rest, taken, strict=False):
                     landings.append((entry, landed))
                     self.verdicts.append(self._passed(entry, landed))
@@ -97,31 +88,6 @@ class Judge:
                     self._refuse(rest.pop(0), refused)
         if any(landed for _, landed in landings):
             self._warn(start, landings, len(self.verdicts) - len(segment))
-
-    def _lacks_contents(self, entry: Entry) -> bool:
-        """Whether it only says that binary files differ. git would take it on a machine that happens to
-        have the new contents in its objects; strict is what it takes on any."""
-        return any(f.binary == "names-only" for f in self.parsed[entry.name].files)
-
-    def _has_binary(self, entry: Entry) -> bool:
-        return any(f.binary == "git" for f in self.parsed[entry.name].files)
-
-    def _is_plain(self, entry: Entry) -> bool:
-        return not self._lacks_contents(entry) and not self._has_binary(entry)
-
-    def _literally_refused(self, entry: Entry) -> tuple[str, ...] | None:
-        """Where git has the new contents of a binary file in its objects, it never looks at the patch's: so let
-        it try a patch that went in once more without any, on the files alone. If it says no, the patch is out
-        again."""
-        before, now = self.scratch.before(), self.scratch.state()
-        changed = {p for p in before.keys() | now.keys() if before.get(p) != now.get(p)}
-        with fs.scratch(self.folder, "binary-") as folder:
-            self.scratch.lay_out(folder, changed | touched([self.parsed[entry.name]]), before)
-            said = apply_check(folder, entry.path, strip=entry.strip, reverse=entry.reverse)
-        if said.ok:
-            return None
-        self.scratch.undo()
-        return said.errors
 
     def _refuse(self, entry: Entry, errors: tuple[str, ...]) -> None:
         self.verdicts.append(self._failed(entry, errors))

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import Entry, IndexEntry, TreeId
 from opencoti_patches.doors import fs
-from opencoti_patches.doors.git import Applied, Landing, Repository
+from opencoti_patches.doors.git import Applied, Landing, Repository, apply_check
 from opencoti_patches.plan.chain import Changes
 from opencoti_patches.plan.listing import Listing
-from opencoti_patches.series.parse import Parsed
+from opencoti_patches.series.parse import Parsed, parse
 
 
 def touched(parsed: Iterable[Parsed]) -> set[str]:
@@ -109,7 +110,21 @@ class Scratch:
         self, rest: Sequence[Entry], meanwhile: Callable[[], None] | None = None
     ) -> tuple[Sequence[tuple[Landing, ...]], tuple[str, ...] | None]:
         """Apply as many of a run as git takes, from the first on: what it said of each. What it said of the
-        first, if it takes not even that; else None. ``meanwhile`` is called while git is at it."""
+        first, if it takes not even that; else None. ``meanwhile`` is called while git is at it. One that git would take
+        by chance is not asked about, and refused without a word."""
+        first = _parsed(rest[0])
+        if first.by_chance:
+            return (), ()
+        if first.alone:
+            taken, errors = self._take(rest[:1], meanwhile)
+            if errors is None and (errors := self._literally(rest[0], first)) is not None:
+                taken = ()
+            return taken, errors
+        return self._take(list(takewhile(lambda e: not _parsed(e).alone, rest)), meanwhile)
+
+    def _take(
+        self, rest: Sequence[Entry], meanwhile: Callable[[], None] | None
+    ) -> tuple[Sequence[tuple[Landing, ...]], tuple[str, ...] | None]:
         done = self.apply(rest, meanwhile=meanwhile)
         if done.ok:
             unseen = self.unforeseen()
@@ -117,15 +132,29 @@ class Scratch:
                 return done.landings, None
             self.undo()  # a patch changed a path that we had not read in it: look at what is there and about
             self._add(unseen)
-            return self.take(rest)
+            return self._take(rest, None)
         if self._add(_named_in(done.errors)):
-            return self.take(rest)
+            return self._take(rest, None)
         good = len(done.landings)
         if good == 0:
             return (), done.errors
         # Within one call git remembers every symlink that an earlier patch made, even one that is gone again:
         # a no counts only for the first patch of a call.
-        return self.take(rest[:good])
+        return self._take(rest[:good], None)
+
+    def _literally(self, entry: Entry, parsed: Parsed) -> tuple[str, ...] | None:
+        """Where git has the new contents of a binary file in its objects, it never looks at the patch's: so let
+        it try a patch that went in once more without any, on the files alone. If it says no, the patch is out
+        again."""
+        before, now = self.before(), self.state()
+        changed = {p for p in before.keys() | now.keys() if before.get(p) != now.get(p)}
+        with fs.scratch(self.index.parent, "binary-") as folder:
+            self.lay_out(folder, changed | touched([parsed]), before)
+            said = apply_check(folder, entry.path, strip=entry.strip, reverse=entry.reverse)
+        if said.ok:
+            return None
+        self.undo()
+        return said.errors
 
     def undo(self) -> None:
         """Take the last ``apply`` back."""
@@ -197,6 +226,10 @@ class Scratch:
         except OSError as e:
             raise CouldNot("disk", f"cannot write {target}: {e.strerror}", "") from None
         return target
+
+
+def _parsed(entry: Entry) -> Parsed:
+    return parse(entry.raw, entry.strip, entry.reverse)
 
 
 def _named_in(errors: Sequence[str]) -> list[str]:

@@ -13,9 +13,10 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from opencoti_patches.core.model import FilePatch, Hunk, Operation, decode
+from opencoti_patches.series.at_at import numbers
 from opencoti_patches.series.names import is_epoch, named, names_of, preferred, stripped, unquote
+from opencoti_patches.series.turned import turned
 
-_HUNK = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@ ?([^\n]*)")
 _INDEX = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d{6}))?")
 _MOVES = (b"rename from ", b"rename to ", b"rename old ", b"rename new ", b"copy from ", b"copy to ")
 _HEADER = (*_MOVES, b"old mode ", b"new mode ", b"deleted file mode ", b"new file mode ")
@@ -25,12 +26,13 @@ _LEAD_INS = (b"Index: ", b"=====", b"RCS file: ", b"retrieving revision ", b"dif
 
 class Defect(NamedTuple):
     """Something wrong with the patch file itself: ``cause`` is a problem code. ``fatal``: git will not
-    read it; otherwise it reads on, and does not do what was meant."""
+    read it; otherwise it reads on, and does not do what was meant. ``unsaid``: it is fatal, and git may take it."""
 
     cause: str
     at_line: int
     message: str
     fatal: bool = True
+    unsaid: bool = False
 
 
 class Parsed(NamedTuple):
@@ -41,6 +43,26 @@ class Parsed(NamedTuple):
     files: tuple[FilePatch, ...]
     trailer: bytes
     defects: tuple[Defect, ...]
+
+    @property
+    def damage(self) -> str:
+        """Why nobody can tell what it does, in words; empty where it can be read."""
+        if self.defects:
+            return f"damaged at line {self.defects[0].at_line}: {self.defects[0].message}"
+        unsaid = any(f.binary == "names-only" for f in self.files)
+        return "it only says that binary files differ; their contents are not in the patch" if unsaid else ""
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether git takes it by chance, if it does, so that strict does not: it only says that binary files differ, and
+        some machine has their contents among its objects; or a number in it is none that git can count to."""
+        return any(d.unsaid for d in self.defects) or any(f.binary == "names-only" for f in self.files)
+
+    @property
+    def alone(self) -> bool:
+        """Whether git has to be asked about it alone: of binary contents that it has among its objects it never looks at
+        the patch's."""
+        return self.by_chance or any(f.binary for f in self.files)
 
 
 def parse(raw: bytes, strip: int = 1, reverse: bool = False) -> Parsed:
@@ -56,42 +78,9 @@ def _parse(raw: bytes, strip: int, reverse: bool) -> Parsed:
         return parsed
     return Parsed(
         header=parsed.header,
-        files=tuple(map(_reversed, parsed.files)),
+        files=tuple(map(turned, parsed.files)),
         trailer=parsed.trailer,
         defects=parsed.defects,
-    )
-
-
-def _reversed(f: FilePatch) -> FilePatch:
-    flip = {b"+": b"-", b"-": b"+"}
-    turned: dict[Operation, Operation] = {"create": "delete", "delete": "create"}
-    return FilePatch(
-        operation=turned.get(f.operation, f.operation),
-        old=f.new,
-        new=f.old,
-        old_mode=f.new_mode,
-        new_mode=f.old_mode,
-        old_blob=f.new_blob,
-        new_blob=f.old_blob,
-        binary=f.binary,
-        git_style=f.git_style,
-        span=f.span,
-        at_line=f.at_line,
-        raw_paths=f.raw_paths,
-        hunks=tuple(
-            Hunk(
-                number=h.number,
-                old_start=h.new_start,
-                old_count=h.new_count,
-                new_start=h.old_start,
-                new_count=h.old_count,
-                section=h.section,
-                span=h.span,
-                at_line=h.at_line,
-                lines=tuple(flip.get(line[:1], line[:1]) + line[1:] for line in h.lines),
-            )
-            for h in f.hunks
-        ),
     )
 
 
@@ -113,7 +102,7 @@ class _Reader:
                 self._git_file()
             elif line.startswith(b"--- ") and self._next(1).startswith(b"+++ ") and self._next(2).startswith(b"@@ -"):
                 self._plain_file()
-            elif line.startswith(b"@@ -") and _HUNK.match(line):
+            elif line.startswith(b"@@ -") and numbers(line):
                 self._defect("corrupt", "a hunk stands here with no file named before it")
                 self.at += 1
             else:
@@ -137,9 +126,11 @@ class _Reader:
     def _next(self, ahead: int) -> bytes:
         return self.lines[self.at + ahead] if self.at + ahead < len(self.lines) else b""
 
-    def _defect(self, cause: str, message: str, at: int | None = None, fatal: bool = True) -> None:
+    def _defect(
+        self, cause: str, message: str, at: int | None = None, fatal: bool = True, unsaid: bool = False
+    ) -> None:
         line = (self.at if at is None else at) + 1
-        self.defects.append(Defect(cause=cause, at_line=line, message=message, fatal=fatal))
+        self.defects.append(Defect(cause=cause, at_line=line, message=message, fatal=fatal, unsaid=unsaid))
 
     def _git_file(self) -> None:
         begin = self.at
@@ -315,12 +306,13 @@ class _Reader:
 
     def _hunk(self, number: int) -> Hunk | None:
         begin = self.at
-        m = _HUNK.match(self.lines[begin])
-        if m is None:
+        said = numbers(self.lines[begin])
+        if said is None:
             self._defect("corrupt", "this @@ line cannot be read: it wants '@@ -LINE,COUNT +LINE,COUNT @@'")
             return None
-        old_count, new_count = int(m[2] or 1), int(m[4] or 1)
-        left_old, left_new = old_count, new_count
+        if said.excess:
+            self._defect("corrupt", f"the @@ line says {said.excess}, and no file has so many lines", unsaid=True)
+        left_old, left_new = said.old_count, said.new_count
         lines: list[bytes] = []
         at = begin + 1
         for at in range(begin + 1, len(self.lines) + 1):
@@ -353,7 +345,7 @@ class _Reader:
             self.at += 1
         elif self.at == len(self.lines) and lines and not lines[-1].endswith(b"\n"):
             self._defect("missing-newline", "the patch file lacks the newline at its end", self.at - 1)
-        if left_old or left_new:
+        if (left_old or left_new) and not said.excess:
             short = (
                 f"{max(left_old, 0)} old and {max(left_new, 0)} new lines are missing"
                 if left_old >= 0 <= left_new
@@ -362,11 +354,11 @@ class _Reader:
             self._defect("corrupt", f"the hunk's @@ line does not match its lines: {short}", begin)
         return Hunk(
             number=number,
-            old_start=int(m[1]),
-            old_count=old_count,
-            new_start=int(m[3]),
-            new_count=new_count,
-            section=m[5].rstrip(b"\r"),
+            old_start=said.old_start,
+            old_count=said.old_count,
+            new_start=said.new_start,
+            new_count=said.new_count,
+            section=said.section,
             lines=tuple(lines),
             span=(self.offsets[begin], self.offsets[self.at]),
             at_line=begin + 1,

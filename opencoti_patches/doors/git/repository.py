@@ -341,9 +341,9 @@ class Repository:
         return done.out, done.code == 0
 
     def renames(self, a: TreeId, b: TreeId, *, replaced: bool = False) -> dict[str, str]:
-        """Files that are gone in ``b`` and whose contents stand there under another name; with ``replaced`` also those
-        that are other files there."""
-        how = ["-C", "-B", "--diff-filter=RC"] if replaced else ["-M", "--diff-filter=R"]
+        """Files whose contents stand under another name in ``b``, and that are gone there or have given way to one that was
+        renamed, too; with ``replaced`` also those that are any other files there."""
+        how = ["-C", "-B", "--diff-filter=RC"] if replaced else ["-M", "-B", "--diff-filter=R"]
         out = self._run("diff-tree", "-r", "-z", *how, "--name-status", a, b, doing="look for renames")
         fields = [decode(x) for x in out.split(b"\0")[:-1]]
         return dict(zip(fields[1::3], fields[2::3], strict=True))
