@@ -15,7 +15,7 @@ from opencoti_patches.core.errors import Exit, OpencotiError, UsageError
 from opencoti_patches.core.model import Report, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.report.render import FORMATS, render
-from opencoti_patches.report.wrapping import run_there
+from opencoti_patches.report.wrapping import steps_there, wrapped
 from opencoti_patches.series import order
 
 FUNCTION = Callable[..., Any]
@@ -47,10 +47,7 @@ class Run(NamedTuple):
         """Print the report and end with its exit code."""
         text = render(report, self.format)
         if self.format == "text" and self.given:
-            steps = ("next: ", "then: ")
-            text = "\n".join(
-                run_there(row, self.given) if row.lstrip().startswith(steps) else row for row in text.split("\n")
-            )
+            text = "\n".join(steps_there(text.split("\n"), self.given))
         if text:
             click.echo(text)
         ctx.exit(Exit.YES if report.ok else Exit.NO)
@@ -158,7 +155,7 @@ def say_stopped(run: Run, config: Config, store: Store) -> None:
     """Say so on stderr, once patches were written."""
     if not run.quiet and store.session.exists():
         for line in stopped(config, store, order.load(config.patches, config.strip)):
-            click.echo(f"note: {line}", err=True)
+            click.echo("\n".join(wrapped(f"note: {line}", 0, 2)), err=True)
 
 
 def within(config: Config, path: Path) -> str:
