@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import click
@@ -156,6 +157,24 @@ def say_stopped(run: Run, config: Config, store: Store) -> None:
     if not run.quiet and store.session.exists():
         for line in stopped(config, store, order.load(config.patches, config.strip)):
             click.echo("\n".join(wrapped(f"note: {line}", 0, 2)), err=True)
+
+
+CHECK_IT = "opencoti-patches check  # or opencoti-patches undo, which takes it back"
+_GLOBAL = ("directory", "quiet", "verbose", "as_json", "format_")
+
+
+def again(*more: str, without: str = "") -> str:
+    """The command line that was given, with ``more`` behind it and, it may be, ``without`` one option."""
+    ctx = click.get_current_context()
+    words = ["opencoti-patches", ctx.info_name or ""]
+    for p in ctx.command.params:
+        value = ctx.params.get(p.name or "")
+        if not value or p.name in (*_GLOBAL, without):
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        for one in values:
+            words += [p.opts[0]] * isinstance(p, click.Option) + [str(one)] * (value is not True)
+    return " ".join([*map(quote, words), *more])
 
 
 def within(config: Config, path: Path) -> str:

@@ -70,7 +70,8 @@ def steps_there(rows: Sequence[str], given: str) -> list[str]:
         indent = len(row) - len(line)
         step = indent if line.startswith(_STEPS) else step if 0 <= step < indent else -1
         there = run_there(line, given) if step >= 0 else line
-        found += [row] if there == line else wrapped(there, indent, 2)
+        pasted = is_command(there.partition(": ")[2])
+        found += [row] if there == line else [" " * indent + there] if pasted else wrapped(there, indent, 2)
     return found
 
 

@@ -112,9 +112,10 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
     )
 
 
-def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Change:
-    """A disabled patch back in its place; ``usual`` is the project's strip level. ``leave``: it goes back as it is if
-    it finds no place there, in conflict. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
+def enable(desk: Desk, wanted: str, *, usual: int, project: str, leave: bool = False) -> Change:
+    """A disabled patch back in its place; ``usual`` is the project's strip level. One that has to be written anew gets
+    the note that ``regen`` writes, by ``project``. ``leave``: it goes back as it is if it finds no place there, in
+    conflict. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
     ``no-change``."""
     series = desk.series
     text = lines.text_of(series)
@@ -133,7 +134,7 @@ def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Chang
         frozenset([name]),
         desk.base,
         desk.store,
-        project="",
+        project=project,
         progress=desk.progress,
     )[-1]
     if row.status in ("conflict", "blocked", "upstreamed"):
@@ -141,7 +142,9 @@ def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Chang
             row = row._replace(status="upstreamed")
         return _no_place(desk, (*before, was, *later), text, out, row, leave=leave)
     if row.raw is not None:
-        entry = desk.headed(entry, row.raw)
+        header = parse(row.raw, was.strip, was.reverse).header  # with its note; a diffstat follows, as elsewhere
+        noted = desk.fresh(was, header + was.raw[len(parse(was.raw, was.strip, was.reverse).header) :])
+        entry = desk.headed(noted, row.raw)
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
     if carried.stuck and not leave:

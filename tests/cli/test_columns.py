@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+
 from cli.documents import CONFIG, HEAD, LINES, Project, diff, swap
 from opencoti_patches.report.wrapping import wrapped
 
