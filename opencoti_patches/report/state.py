@@ -10,7 +10,7 @@ from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Plan, Report, Series, TreeId, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import with_short_ids, wrapped
 from opencoti_patches.series import lock
 
 _NAME = 9  # columns of the first word
@@ -142,4 +142,4 @@ def _lock(state: State) -> str:
 
 
 def _row(name: str, text: str) -> list[str]:
-    return wrapped(f"{name:<{_NAME}}{text}", 0, _NAME)
+    return wrapped(f"{name:<{_NAME}}{with_short_ids(text)}", 0, _NAME)
