@@ -32,18 +32,21 @@ def rename(desk: Desk, name: PatchName, wanted: str, out: Out | None = None) -> 
     own = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
     suffix = next((s for s in SUFFIXES if name.endswith(s)), SUFFIXES[0])
     number, rest = parted(wanted)
+    names = [e.name for e in desk.series.entries]
+    at = out.before if out else 1 + names.index(name)
     if number is not None:
-        names = [e.name for e in desk.series.entries]
-        at = out.before if out else 1 + names.index(name)
         width = Numbers(names, at, folder=folder_of(name)).width
         own, rest = f"{number:0{width}d}", rest or file.removesuffix(suffix)[len(own) :]
     elif own:
         rest = f"-{rest}"
     new = PatchName(f"{folder_of(name)}{own}{rest}{suffix}")
-    known = [n for n in (*(e.name for e in desk.series.entries), *beside(desk.series)) if n != name]
-    theirs = next((n for n in known if folder_of(n) == folder_of(new) and number_of(n) == number_of(new)), None)
+    names, others = [n for n in names if n != name], [n for n in beside(desk.series) if n != name]
+    theirs = next(
+        (n for n in (*names, *others) if folder_of(n) == folder_of(new) and number_of(n) == number_of(new)), None
+    )
     if theirs and number_of(new) not in (None, number_of(name)):
-        hint = "give a number that is free, or none: then it keeps its own"
+        room = Numbers(names, at - (out is None), folder=folder_of(name), beside=others).room()
+        hint = f"give a number that is free{room and f': here {room}'}; or none: then it keeps its own"
         raise Refused("no-number", f"the number of {printable(new)} is that of {printable(theirs)}", hint)
     if out is None or new == name:
         return _renamed(desk, {name: new})

@@ -253,6 +253,28 @@ def test_a_name_that_a_new_patch_cannot_have(small: Project, forked: Forked, wan
     assert files_of(root) == before
 
 
+@pytest.mark.parametrize("command", ["split", "new", "rename"])
+def test_a_number_without_a_place_is_told_which_numbers_have_one(small: Project, forked: Forked, command: str) -> None:
+    """``rename`` takes any that is free."""
+    root = small({"0001-both.patch": BOTH, "0005-after.patch": AFTER})
+    assert forked("edit", "1", "WORK").code == 0
+    forked.write("WORK/part.txt", "part\n")
+
+    def named(name: str) -> list[str]:
+        return {
+            "split": ["split", "1", "--files", "g.txt", "--name", name],
+            "new": ["new", name, "--from", "WORK", "--after", "1"],
+            "rename": ["rename", "1", name],
+        }[command]
+
+    first = "0001" if command == "rename" else "0002"  # its own is free for it
+    assert f"{first} to 0004 fit" in forked(*named("5-x")).err
+    if command != "rename":
+        assert "0002 to 0004 fit" in forked(*named("0042-x")).err
+        assert forked(*named("x")).code == 0
+        assert series_of(root) == ["0001-both.patch", "0002-x.patch", "0005-after.patch"]
+
+
 @pytest.mark.parametrize(
     ("wanted", "name"),
     [
