@@ -163,18 +163,29 @@ CHECK_IT = "opencoti-patches check  # or opencoti-patches undo, which takes it b
 _GLOBAL = ("directory", "quiet", "verbose", "as_json", "format_")
 
 
-def again(*more: str, without: str = "") -> str:
-    """The command line that was given, with ``more`` behind it and, it may be, ``without`` one option."""
+def again(*more: str, without: str = "", **instead: str) -> str:
+    """The command line that was given, with ``more`` behind it, ``without`` one option, and others ``instead``."""
     ctx = click.get_current_context()
     words = ["opencoti-patches", ctx.info_name or ""]
     for p in ctx.command.params:
-        value = ctx.params.get(p.name or "")
+        value = instead.get(p.name or "", ctx.params.get(p.name or ""))
         if not value or p.name in (*_GLOBAL, without):
             continue
         values = value if isinstance(value, tuple) else (value,)
         for one in values:
             words += [p.opts[0]] * isinstance(p, click.Option) + [str(one)] * (value is not True)
     return " ".join([*map(quote, words), *more])
+
+
+def guard_name(option: str, wanted: str) -> None:
+    """Errors: UsageError ``bad-name`` if no patch can be called so, with the command line for one that can."""
+    from opencoti_patches.series.numbering import parted, possible
+
+    try:
+        parted(wanted)
+    except UsageError as e:
+        right = again(**{option: close}) if (close := possible(wanted)) else ""
+        raise UsageError(e.code, e.message, right if right.isprintable() and right else e.hint) from None
 
 
 def within(config: Config, path: Path) -> str:

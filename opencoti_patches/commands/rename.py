@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opencoti_patches.commands.common import Project, Run, complete_any, example, options
+from opencoti_patches.commands.common import Project, Run, complete_any, example, guard_name, options
 from opencoti_patches.commands.stacking import DRY_RUN, wrote
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def command(ctx: click.Context, run: Run, patch: str, new: str, dry_run: bool) -
 
     What headers say of its number ("Patch order: applies after 0034") is people's words: it stays, and is named.
     """
+    guard_name("new", new)
     from opencoti_patches.series.disabled import find_any
     from opencoti_patches.stack.arrange import rename
 

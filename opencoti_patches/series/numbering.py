@@ -130,19 +130,24 @@ class Numbers:
 def parted(wanted: str) -> tuple[int | None, str]:
     """The number with which a name begins that somebody gives a patch, and what is behind it; a suffix is left out.
     Errors: UsageError ``bad-name``."""
-    stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
+    stem = _without_suffix(wanted)
     if not re.fullmatch(r"(?!\d{10})[A-Za-z0-9_][\w.+-]*", stem, re.A):
-        close = slug(re.sub(r"^\d{10,}", "", stem)).lstrip(".")
-        raise UsageError(
-            "bad-name",
-            f"a patch cannot be called {wanted!r}",
-            f"for instance {close}" if close else "use letters, digits, '-', '_' and '.'",
-        )
+        hint = f"for instance {close}" if (close := possible(wanted)) else "use letters, digits, '-', '_' and '.'"
+        raise UsageError("bad-name", f"a patch cannot be called {wanted!r}", hint)
     m = re.fullmatch(r"(\d+)([-_.].*)?", stem)
     if not m:
         return None, stem
     rest = m[2] or ""
     return int(m[1]), rest if rest.strip("-_.") else ""
+
+
+def possible(wanted: str) -> str:
+    """The name that is nearest to one that no patch can have; may be empty."""
+    return re.sub(r"^(?:[^A-Za-z0-9_]|\d{10,})+", "", slug(_without_suffix(wanted)))
+
+
+def _without_suffix(wanted: str) -> str:
+    return next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
 
 
 def with_number(name: str, number: int) -> str:
