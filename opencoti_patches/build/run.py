@@ -85,7 +85,7 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
     work = WorkTree(config.tree, store)
     last = job.series.entries[-1].name if job.series.entries else ""
     progress.update("writing files")
-    work.move(At(tree=job.tip, patch=last))
+    work.move(At(tree=job.tip, patch=last), series=job.series)
     if not place.source.is_dir():
         raise UsageError(
             "no-folder",
