@@ -98,7 +98,7 @@ def command(
     if status:
         open_ = sessions.load(store)
         said = sessions.document(store, open_, project.config, project.series) if open_ else None
-        run.answer(bumped.status(open_, said, run.directory), ctx)
+        run.answer(bumped.status(open_, said, run.directory, None if store.inside else store.root), ctx)
     if dry_run and not value:
         raise click.UsageError("--dry-run goes with REV-OR-VERSION")
     with store.writing("bump --forget" if forget is not None else "bump", project.config.patches):

@@ -9,7 +9,6 @@ finishes the move.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import time
@@ -55,7 +54,7 @@ class WorkTree:
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder = folder.resolve()
         self.store = store
-        self._own = store.trees / hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:20]
+        self._own = store.state_of(self.folder)
         self._state = self._own / "state.json"
         self.files = WorkFolder(store.repo, self.folder, self._own / "index")
 
