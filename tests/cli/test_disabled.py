@@ -200,5 +200,9 @@ def test_commands_to_paste_name_the_folder_that_was_given(four_out: Forked) -> N
         assert f"hint: opencoti-patches -C {folder} enable {NAMES[3]}\n" in four_out(*args, cwd=there).err
     done = four_out("-C", folder, "edit", "3", "WORK", cwd=there)
     assert done.out.endswith(f"next: opencoti-patches -C {folder} refresh 0003 WORK  # once it is edited\n")
+    assert four_out("edit", "5", "TIP").code == 0
+    four_out.write("TIP/g.txt", "edited\n")
+    made = four_out("-C", folder, "new", "more-of-it-with-a-name-that-is-long", "--from", "TIP", cwd=there).out
+    assert f"then\n    opencoti-patches -C {folder} lint" in made
     assert "opencoti-patches -C 'a folder' check" in four_out("-C", "a folder", "init", cwd=there).out
     assert "next: opencoti-patches refresh" in four_out("-C", ".", "edit", "2", "WORK").out
