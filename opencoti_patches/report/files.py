@@ -19,4 +19,6 @@ def listed(files: Sequence[str]) -> str:
     others = [f for f in files if f.removesuffix(REMOVED).rsplit("/", 1)[-1] in _NO_PATCHES]
     patches = [f for f in files if f not in others]
     left = len(patches) - _SHOWN
-    return ", ".join([*patches[:_SHOWN], *([plural(left, "more patch")] if left > 0 else []), *others])
+    if left <= 0:
+        return ", ".join(files)
+    return ", ".join([*patches[:_SHOWN], plural(left, "more patch"), *others])
