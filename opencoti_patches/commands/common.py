@@ -185,7 +185,7 @@ def guard_name(option: str, wanted: str) -> None:
         parted(wanted)
     except UsageError as e:
         right = again(**{option: close}) if (close := possible(wanted)) else ""
-        raise UsageError(e.code, e.message, right if right.isprintable() and right else e.hint) from None
+        raise UsageError("bad-name", e.message, right if right.isprintable() and right else e.hint) from None
 
 
 def within(config: Config, path: Path) -> str:
