@@ -179,23 +179,14 @@ def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             click.echo(f"error: {message}", err=True)
     else:
-        from opencoti_patches.report.wrapping import run_there
+        from opencoti_patches.report.wrapping import run_there, wrapped
 
         args = sys.argv[1:]
         there = next((a for i, a in enumerate(args) if i and args[i - 1] == "-C"), "")
         for line in (f"error: {message}", f"hint: {run_there(hint, there)}" if hint else ""):
-            for row in _on_screen(line) if line else ():
+            for row in wrapped(line, 0, 2) if line else ():
                 click.echo(row, err=True)
     sys.exit(code)
-
-
-def _on_screen(line: str) -> list[str]:
-    """A terminal gets lines of its width, a log or a script each message in one line."""
-    if not sys.stderr.isatty():
-        return [line]
-    from opencoti_patches.report.wrapping import wrapped
-
-    return wrapped(line, 0, 2)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ class Store:
     def __init__(self, root: Path, project: Path | None = None) -> None:
         self.root = root
         self.project = (project or root.parent).absolute()
-        # what belongs to one project, where several share the store
-        self.own = root / "projects" / hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
+        self.inside = root.parent == self.project  # it moves with the project, and is copied with it
+        self.own = self._own()  # what belongs to one project, where several share the store
         self.objects = root / "objects.git"
         self.downloads = root / "downloads"  # one file a sha256, and a note of what it was fetched as
         self.fetching = root / "fetching"  # git's configuration for fetches
@@ -71,6 +71,27 @@ class Store:
             raise UsageError(
                 "bad-value", f"OPENCOTI_STORE={moved}: there is no such user", "write the whole path"
             ) from None
+
+    def _own(self) -> Path:
+        """By the project's place. A store that came along to another place has it by the old one."""
+        projects = self.root / "projects"
+        own = projects / hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
+        if not self.inside or own.exists() or not projects.is_dir():
+            return own
+        there = [p for p in projects.iterdir() if p.is_dir()]
+        return there[0] if len(there) == 1 else own
+
+    def state_of(self, folder: Path) -> Path:
+        """Where the state of a working tree lies: by its place in the project, if the store is there, too."""
+        project = self.project.resolve()
+        whole = self._state(os.fsencode(folder))
+        if not (self.inside and folder.is_relative_to(project)):
+            return whole
+        within = self._state(b"./" + os.fsencode(folder.relative_to(project)))
+        return whole if whole.is_dir() and not within.is_dir() else within
+
+    def _state(self, key: bytes) -> Path:
+        return self.trees / hashlib.sha256(key).hexdigest()[:20]
 
     def open(self) -> Store:
         """Make it usable: the folder, its own ignore entry, the repository."""

@@ -103,7 +103,9 @@ class Cosmocc(Toolchain):
         if not is_there(found):
             key = f"build.{profile.name}{'.toolchain' if profile.toolchain else ''}"
             raise CouldNot(
-                "no-tool", f"{key}: no cosmocc in {found}", f"opencoti-patches doctor {profile.name} says how to get it"
+                "no-tool",
+                f"{key}: no cosmocc in {found}",
+                f"'opencoti-patches doctor {profile.name}' says how to get it",
             )
 
     def begin(self, place: Place, outputs: Path, anew: bool) -> None:

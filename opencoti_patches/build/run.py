@@ -85,7 +85,7 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
     work = WorkTree(config.tree, store)
     last = job.series.entries[-1].name if job.series.entries else ""
     progress.update("writing files")
-    work.move(At(tree=job.tip, patch=last))
+    work.move(At(tree=job.tip, patch=last), series=job.series)
     if not place.source.is_dir():
         raise UsageError(
             "no-folder",
@@ -99,7 +99,7 @@ def build(config: Config, job: Job, store: Store, *, progress: Progress) -> Buil
 
 def folder_of(profile: str, store: Store) -> Path:
     """Where a profile builds, and its manifest lies: several projects may share a store."""
-    home = store.root if store.root.parent == store.project else store.own
+    home = store.root if store.inside else store.own
     return home / "build" / profile
 
 

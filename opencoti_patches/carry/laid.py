@@ -39,6 +39,6 @@ def lay(work: WorkTree, series: Series, verdict: Verdict, at: At, store: Store, 
             }
 
         made = merge(entry, held.get, lambda oid: store.repo.blobs([oid])[oid], renamed, aligned)
-    moved = work.move(At(tree=tree_of(at.tree, made.files, store.repo)), force=force, to_edit=True)
+    moved = work.move(At(tree=tree_of(at.tree, made.files, store.repo)), force=force, to_edit=True, series=series)
     settle(work, At(tree=at.tree, patch=at.patch, also=tuple(made.files)))
     return moved, made

@@ -9,13 +9,12 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import NamedTuple
 
-from opencoti_patches.base import states
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import resolutions
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.resolutions import BEGIN, END, Edit, Resolution
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.core.model import PatchName, Series, TreeId, decode, encode, printable
+from opencoti_patches.core.model import PatchName, TreeId, decode, encode, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.series import order
@@ -116,35 +115,6 @@ def _readable(folder: Path) -> tuple[Resolution, ...]:
         return shared(folder)
     except UsageError:
         return ()
-
-
-class Forgotten(NamedTuple):
-    """The patch whose resolutions were forgotten, how many, and the shared file if that changed; ``gone`` if it had no
-    others."""
-
-    patch: str
-    many: int
-    file: Path | None
-    gone: bool
-
-
-def forget(store: Store, series: Series, wanted: str) -> Forgotten:
-    """Forget how a patch was resolved, in the patches folder and in the store. Call with the store's lock
-    held. Errors: UsageError ``no-resolution``, ``bad-resolutions``, ``unknown-patch``, ``ambiguous-patch``."""
-    file, before = series.dir / resolutions.FILE, shared_bytes(series.dir)
-    theirs, mine = resolutions.parse(before), own(store)
-    known = {r.patch for r in (*theirs, *mine)}
-    name = wanted if wanted in known else printable(order.find(series, wanted))
-    if name not in known:
-        there = f"conflicts were resolved of {', '.join(sorted(known))}" if known else ""
-        raise UsageError("no-resolution", f"no conflict of {name} was resolved before", there)
-    left = [r for r in theirs if r.patch != name]
-    gone = {r for r in (*theirs, *mine) if r.patch == name}
-    changed = len(left) < len(theirs)
-    if changed:
-        states.put({file: resolutions.text(left) if left else None}, store, {file: before})
-    keep(store, [r for r in mine if r.patch != name])
-    return Forgotten(name, len(gone), file if changed else None, changed and not left)
 
 
 def _own_file(store: Store) -> Path:

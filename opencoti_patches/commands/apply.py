@@ -47,8 +47,8 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, co
     config, store, progress = project.config, project.store, run.progress()
     target_dir = guard_folder(run.directory / folder if folder else config.tree, config, store)
     with store.writing("apply", config.patches):
-        series = order.load(config.patches, config.strip)  # again: a killed run's patches are whole only now
-        series = series.upto(order.find(series, to) if to else None)
+        whole = order.load(config.patches, config.strip)  # again: a killed run's patches are whole only now
+        series = whole.upto(order.find(whole, to) if to else None)
         last = series.entries[-1].name if series.entries else None
         tree = trees.tree_after(series, last, project.base, store, progress=progress)
         work = WorkTree(target_dir, store)
@@ -57,7 +57,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, co
             guard_repository(work)
         made = trees.commits(series, project.base, store, progress=progress) if commits else []
         progress.update("writing files")
-        moved = work.move(At(tree=tree, patch=last or "", commits=commits), force=force)
+        moved = work.move(At(tree=tree, patch=last or "", commits=commits), force=force, series=whole)
         tip = publish(work, made, store) if commits else None
     run.answer(_report(moved, len(series.entries), target_dir, tip, run), ctx)
 

@@ -75,7 +75,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
             if unfit:
                 moved, made = lay(work, series, unfit, at, store, force=force)
             else:
-                moved = work.move(at, force=force, to_edit=bool(to))
+                moved = work.move(at, force=force, to_edit=bool(to), series=series)
             text += saved_in(moved.saved, run.directory)
             where = f"{folder}: the tree after {name}" if name else f"{folder}: the bare base"
             more = f", with {unfit.name} merged in" if unfit else ""

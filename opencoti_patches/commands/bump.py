@@ -90,7 +90,7 @@ def command(
     if value and (done := _already(run, value, source)):
         run.answer(done, ctx)
     project = open_project(run, (lambda c, s: fetch_both(c, pick(c, source), value, s, _load)) if value else None)
-    from opencoti_patches.carry import remember
+    from opencoti_patches.carry import forgetting, remember
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.report import bumped
 
@@ -98,7 +98,7 @@ def command(
     if status:
         open_ = sessions.load(store)
         said = sessions.document(store, open_, project.config, project.series) if open_ else None
-        run.answer(bumped.status(open_, said, run.directory), ctx)
+        run.answer(bumped.status(open_, said, run.directory, None if store.inside else store.root), ctx)
     if dry_run and not value:
         raise click.UsageError("--dry-run goes with REV-OR-VERSION")
     with store.writing("bump --forget" if forget is not None else "bump", project.config.patches):
@@ -109,7 +109,7 @@ def command(
             kept = list(dict.fromkeys(r.patch for r in remember.own(store)))
             run.answer(bumped.aborted(gone.value, kept), ctx)
         if forget is not None:
-            lost = remember.forget(store, project.series, forget)
+            lost = forgetting.forget(store, project.series, forget)
             changed = [within(project.config, lost.file)] if lost.file else []
             files = ([], changed) if lost.gone else (changed, [])
             run.answer(bumped.forgotten(lost.patch, lost.many, *files), ctx)

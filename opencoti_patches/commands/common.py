@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import click
@@ -15,7 +16,7 @@ from opencoti_patches.core.errors import Exit, OpencotiError, UsageError
 from opencoti_patches.core.model import Report, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.report.render import FORMATS, render
-from opencoti_patches.report.wrapping import run_there
+from opencoti_patches.report.wrapping import steps_there, wrapped
 from opencoti_patches.series import order
 
 FUNCTION = Callable[..., Any]
@@ -47,10 +48,7 @@ class Run(NamedTuple):
         """Print the report and end with its exit code."""
         text = render(report, self.format)
         if self.format == "text" and self.given:
-            steps = ("next: ", "then: ")
-            text = "\n".join(
-                run_there(row, self.given) if row.lstrip().startswith(steps) else row for row in text.split("\n")
-            )
+            text = "\n".join(steps_there(text.split("\n"), self.given))
         if text:
             click.echo(text)
         ctx.exit(Exit.YES if report.ok else Exit.NO)
@@ -158,7 +156,36 @@ def say_stopped(run: Run, config: Config, store: Store) -> None:
     """Say so on stderr, once patches were written."""
     if not run.quiet and store.session.exists():
         for line in stopped(config, store, order.load(config.patches, config.strip)):
-            click.echo(f"note: {line}", err=True)
+            click.echo("\n".join(wrapped(f"note: {line}", 0, 2)), err=True)
+
+
+CHECK_IT = "opencoti-patches check  # or opencoti-patches undo, which takes it back"
+_GLOBAL = ("directory", "quiet", "verbose", "as_json", "format_")
+
+
+def again(*more: str, without: str = "", **instead: str) -> str:
+    """The command line that was given, with ``more`` behind it, ``without`` one option, and others ``instead``."""
+    ctx = click.get_current_context()
+    words = ["opencoti-patches", ctx.info_name or ""]
+    for p in ctx.command.params:
+        value = instead.get(p.name or "", ctx.params.get(p.name or ""))
+        if not value or p.name in (*_GLOBAL, without):
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        for one in values:
+            words += [p.opts[0]] * isinstance(p, click.Option) + [str(one)] * (value is not True)
+    return " ".join([*map(quote, words), *more])
+
+
+def guard_name(option: str, wanted: str) -> None:
+    """Errors: UsageError ``bad-name`` if no patch can be called so, with the command line for one that can."""
+    from opencoti_patches.series.numbering import parted, possible
+
+    try:
+        parted(wanted)
+    except UsageError as e:
+        right = again(**{option: close}) if (close := possible(wanted)) else ""
+        raise UsageError("bad-name", e.message, right if right.isprintable() and right else e.hint) from None
 
 
 def within(config: Config, path: Path) -> str:

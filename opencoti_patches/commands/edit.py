@@ -42,7 +42,7 @@ def command(ctx: click.Context, run: Run, patch: str, folder: str | None, force:
         series = order.load(config.patches, config.strip)  # again: another run may have written meanwhile
         name = order.find(series, patch)
         tree = trees.tree_after(series, name, project.base, store, progress=run.progress())
-        moved = WorkTree(target, store).move(At(tree=tree, patch=name), force=force, to_edit=True)
+        moved = WorkTree(target, store).move(At(tree=tree, patch=name), force=force, to_edit=True, series=series)
     shown = folder or printable(within(config, config.tree))
     text = [
         *saved_in(moved.saved, run.directory),

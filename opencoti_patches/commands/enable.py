@@ -35,7 +35,7 @@ def command(
         run,
         ctx,
         "enable",
-        lambda p, desk: enable(desk, patch, usual=p.config.strip, leave=leave_conflicts),
+        lambda p, desk: enable(desk, patch, usual=p.config.strip, project=p.config.name, leave=leave_conflicts),
         accept=accept_adapted,
         dry_run=dry_run,
     )

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, say_stopped, within
+from opencoti_patches.commands.common import (
+    Run,
+    complete_patch,
+    example,
+    guard_name,
+    open_project,
+    options,
+    say_stopped,
+    within,
+)
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.series import order
 
@@ -56,6 +65,7 @@ def command(
     from opencoti_patches.tree.settled import adopt
     from opencoti_patches.tree.worktree import At, WorkTree
 
+    guard_name("slug", slug)
     header = heading(parted(slug)[1].lstrip("-_.") or "patch", message, author)
     project = open_project(run)
     config, store = project.config, project.store

@@ -9,7 +9,9 @@ import click
 
 from opencoti_patches.carry.model import Row
 from opencoti_patches.commands.common import (
+    CHECK_IT,
     Run,
+    again,
     complete_patch,
     example,
     open_project,
@@ -18,6 +20,7 @@ from opencoti_patches.commands.common import (
     say_stopped,
     within,
 )
+from opencoti_patches.report.wrapping import steps
 from opencoti_patches.series import order
 
 
@@ -97,6 +100,8 @@ def command(
             )
         if snapshot and not dry_run and not into:  # the folder's edits are the patch's now
             adopt(WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0]))
+    stuck = any(r.status in ("conflict", "blocked") for r in rows)
+    taken = written and accept_adapted and any(r.status == "adapted" for r in rows) and not (into or dry_run or stuck)
     say_stopped(run, config, store)
     hurt = {r.name for r in rows if folder and r.status == "conflict" and not r.reason.endswith(from_folder.AS_BEFORE)}
     shown = [r for r in rows if not wanted or r.name in wanted or r.name in hurt]
@@ -108,6 +113,7 @@ def command(
             dry_run=dry_run,
             refused=[r.name for r in refused],
             into=into,
+            tail=steps([again("--accept-adapted", without="into")] if refused else [CHECK_IT] if taken else [], 0),
             new_files=snapshot.new_files if snapshot else (),
             verbose=run.verbose,
         ),

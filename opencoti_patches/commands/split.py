@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opencoti_patches.commands.common import Run, complete_patch, example, options
+from opencoti_patches.commands.common import Run, complete_patch, example, guard_name, options
 from opencoti_patches.commands.stacking import DRY_RUN, wrote
 from opencoti_patches.series import order
 
@@ -48,6 +48,8 @@ def command(
 
     The tree after both is proven to be the one after the patch before.
     """
+    if name:
+        guard_name("name", name)
     from opencoti_patches.stack.split import split
 
     wrote(

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opencoti_patches.commands.common import FUNCTION, Project, Run, open_project, reread, stopped, within
+from opencoti_patches.commands.common import (
+    CHECK_IT,
+    FUNCTION,
+    Project,
+    Run,
+    again,
+    open_project,
+    reread,
+    stopped,
+    within,
+)
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import printable
@@ -56,7 +66,8 @@ def written(
     from opencoti_patches.stack.put import settle
 
     config = project.config
-    needs = [] if accept else [r.name for r in change.rows if r.fate == "adapted"]
+    adapted = [r.name for r in change.rows if r.fate == "adapted"] if not change.refused else []
+    needs = [] if accept else adapted
     settled = None
     if not change.refused and not needs:
         settled = settle(change, desk, dry_run=dry_run)
@@ -67,12 +78,14 @@ def written(
         written=[within(config, p) for p in settled.written] if settled else (),
         removed=[within(config, p) for p in settled.removed] if settled else (),
         dry_run=dry_run,
-        needs=[] if change.refused else needs,
+        needs=needs,
         claims=stale_claims(project.series, change.renamed) if settled else (),
         notes=_notes(project, change) if settled else (),
         steps=[
             *(steps if change.refused or change.left else ()),
             *change.steps,
+            *([again("--accept-adapted")] if needs else ()),
+            *([CHECK_IT] if settled and adapted and not dry_run and not change.left else ()),
             *(_want_why(config, change) if settled and not dry_run else ()),
         ],
         more=more,

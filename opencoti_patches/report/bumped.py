@@ -173,11 +173,16 @@ def already(source: Source, value: str) -> Report:
     )
 
 
-def status(session: Session | None, document: dict[str, object] | None, start: Path) -> Report:
+def status(
+    session: Session | None, document: dict[str, object] | None, start: Path, shared: Path | None = None
+) -> Report:
     """Where a bump stands; both are None where there is none. ``document`` is the session as ``--json`` tells it,
-    ``start`` the folder in which the program runs."""
+    ``start`` the folder in which the program runs, ``shared`` a store outside the project, which knows it by its place."""
     if session is None or document is None:
         text = ["no bump is under way"]
+        if shared:
+            where = f"note: the store {printable(str(shared))} has none for this folder"
+            text += wrapped(f"{where}; one that began before the project was moved goes on at the old place alone", 0)
         return Report(command="bump", ok=True, data={"answer": "session", "session": None}, text=tuple(text))
     value = session.value[:12] if is_full_id(session.value) else session.value
     text = wrapped(f"a bump to {printable(value)} is under way", 0)

@@ -9,6 +9,7 @@ from typing import Any
 from opencoti_patches.carry.model import Carried, Clash, Row
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.report.files import listed
 from opencoti_patches.report.wrapping import WIDTH, wrapped
 
 _SHOWN = 30  # lines of an interdiff
@@ -60,8 +61,7 @@ def report(
         gone = f", {len(deleted)} deleted" if deleted else ""
         summary += f". {plural(len(written), 'file')} would be written{gone}"
     else:
-        left_out = f" and {len(written) - 3} more" if len(written) > 3 else ""
-        summary += f". Written: {', '.join(written[:3])}{left_out}"
+        summary += f". Written: {listed(written)}"
         summary += f". Deleted: {', '.join(deleted)}" if deleted else ""
     text += [*wrapped(summary + ".", 0), *tail]
     data = {

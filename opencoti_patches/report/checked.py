@@ -21,7 +21,7 @@ from opencoti_patches.core.model import (
 )
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
-from opencoti_patches.report.wrapping import WIDTH, steps, wrapped
+from opencoti_patches.report.wrapping import WIDTH, steps, with_short_ids, wrapped
 from opencoti_patches.series.lock import told
 
 
@@ -77,7 +77,7 @@ def report(
         text += wrapped(f"note: {few}", 0, 2)
     if not series.listed:
         text.append("note: no series file; patches are taken in order of number, then name")
-    text += wrapped(_summary(plan, label, no_offset), 0, 2)
+    text += wrapped(with_short_ids(_summary(plan, label, no_offset)), 0, 2)
 
     def data() -> dict[str, Any]:
         rows = [_row(v, hints.get(v.name, ())) for v in plan.verdicts]

@@ -10,6 +10,7 @@ from typing import Any
 from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.report.files import REMOVED, listed
 from opencoti_patches.report.wrapping import WIDTH, from_here, wrapped
 from opencoti_patches.report.wrapping import steps as shown_steps
 from opencoti_patches.stack.absorb import Edit
@@ -46,10 +47,9 @@ def report(
     if settled:
         text += _tree(settled)
         text += [line for note in (*claims, *notes) for line in wrapped(f"note: {note}", 0)]
-        names = [*written, *(f"{name} (removed)" for name in removed)]
-        left_out = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        names = [*written, *(name + REMOVED for name in removed)]
         verb = "would be written" if dry_run else "written"
-        text += wrapped(f"{verb}: {', '.join(names[:3])}{left_out}" if names else "nothing to write", 0)
+        text += wrapped(f"{verb}: {listed(names)}" if names else "nothing to write", 0)
     elif needs:
         text += wrapped("nothing was written: look at what was adapted, then run it again with --accept-adapted", 0)
     else:

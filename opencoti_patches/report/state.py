@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,9 +10,9 @@ from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Plan, Report, Series, TreeId, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import with_short_ids, wrapped
 from opencoti_patches.series import lock
 
-_WIDTH = 80
 _NAME = 9  # columns of the first word
 
 
@@ -143,11 +142,4 @@ def _lock(state: State) -> str:
 
 
 def _row(name: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        _WIDTH,
-        initial_indent=f"{name:<{_NAME}}",
-        subsequent_indent=" " * _NAME,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return wrapped(f"{name:<{_NAME}}{with_short_ids(text)}", 0, _NAME)

@@ -17,20 +17,31 @@ def from_here(path: Path, start: Path) -> str:
     return printable(str(path.relative_to(start) if path.is_relative_to(start) else path))
 
 
+# a command in its quotes, one of ours that stands in a sentence, one of others that a line begins with
+_COMMAND = (
+    r"(?:^\w+: )?(?:'(?:opencoti-patches|git) .*?'(?=[\s,;:.)]|$)"
+    r"|(?<![\w'/.-])opencoti-patches (?=[a-z-])(?:'[^']*'|.)*?(?=(?<=\S)[,;:.)](?:\s|$)|$))"
+    r"|^(?:\w+: )?(?:git|pip) .*?(?=[,;](?:\s|$)|$)"
+)
+_STEPS = ("next: ", "then: ")
+
+
 def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
-    """A line broken at blanks alone, the rest of it ``hang`` columns further in."""
+    """A line broken at blanks alone, the rest of it ``hang`` columns further in. A command stays in one line, however
+    long: it is there to be pasted."""
     if len(line) + indent <= WIDTH and "  " not in line and line == line.strip() and line:
         return [" " * indent + line]
     import textwrap  # a short line, which is what a warm check prints, needs none of it
 
-    return textwrap.wrap(
-        line,
+    rows = textwrap.wrap(
+        re.sub(_COMMAND, lambda m: m[0].replace(" ", "\0"), line),
         WIDTH,
         initial_indent=" " * indent,
         subsequent_indent=" " * (indent + hang),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [row.replace("\0", " ") for row in rows]
 
 
 def with_short_ids(text: str) -> str:
@@ -48,6 +59,20 @@ def run_there(line: str, given: str) -> str:
     if given in ("", "."):
         return line
     return re.sub(r"(?<![\w/.-])opencoti-patches (?=[a-z])", lambda _: f"opencoti-patches -C {quote(given)} ", line)
+
+
+def steps_there(rows: Sequence[str], given: str) -> list[str]:
+    """An answer's lines, with that folder in the commands of what to run next."""
+    found: list[str] = []
+    step = -1  # how far in the step stands whose lines these are
+    for row in rows:
+        line = row.lstrip()
+        indent = len(row) - len(line)
+        step = indent if line.startswith(_STEPS) else step if 0 <= step < indent else -1
+        there = run_there(line, given) if step >= 0 else line
+        pasted = is_command(there.partition(": ")[2])
+        found += [row] if there == line else [" " * indent + there] if pasted else wrapped(there, indent, 2)
+    return found
 
 
 def is_command(step: str) -> bool:

@@ -4,12 +4,22 @@ hand."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from opencoti_patches.core.model import Entry, Series, decode, printable
+from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
 from opencoti_patches.doors import fs
-from opencoti_patches.series.order import SERIES_FILE, Line, entry_of, kept_lines, read_file, read_lines, read_patch
+from opencoti_patches.series.order import (
+    SERIES_FILE,
+    Line,
+    entry_of,
+    find,
+    kept_lines,
+    meant,
+    read_file,
+    read_lines,
+    read_patch,
+)
 
 _MARK = "# disabled: "
 _OUT = re.compile(r"#\s*(?:disabled:\s*)?(\S+(?:\s+-(?:p\d{1,3}|pab|R))*)(?:\s(.*))?$")
@@ -32,7 +42,7 @@ def left_out(series: Series) -> dict[str, Out]:
     with fs.disk_errors("read the series"):
         text = decode(read_file(series.dir / SERIES_FILE, SERIES_FILE)[0])
     listed = {e.name for e in series.entries}
-    return {o.line.name: o for o in _comments(text) if o.line.name not in listed and _inside(series, o.line.name)}
+    return {n: o for n, o in _by_name(text).items() if n not in listed and _inside(series, n)}
 
 
 def entry(series: Series, out: Out, usual: int) -> Entry:
@@ -55,6 +65,32 @@ def enabled(text: str, out: Out) -> str:
     raw = lines[out.number]
     lines[out.number] = raw[len(_MARK) :] if raw.startswith(_MARK) else f"{out.line.text}\n"
     return "".join(lines)
+
+
+def find_any(series: Series, wanted: str) -> tuple[PatchName, Out | None]:
+    """The patch that ``wanted`` means, and its comment if it is disabled. Errors: those of ``order.find``, without
+    ``disabled-patch``."""
+    outs = left_out(series)
+    name, out = meant([e.name for e in series.entries], outs, wanted)
+    return (out, outs[out]) if out else (name or find(series, wanted), None)
+
+
+def forgotten(text: str, names: Collection[str]) -> str:
+    """A series file's text without the comments that keep these disabled patches."""
+    gone = {o.number for name, o in _by_name(text).items() if name in names}
+    return "".join(raw for i, raw in enumerate(kept_lines(text)) if i not in gone)
+
+
+def renamed(text: str, old: str, new: str) -> str:
+    """The text with a disabled patch under another name; options and words of its comment stay."""
+    lines = kept_lines(text)
+    at = _by_name(text)[old].number
+    lines[at] = lines[at].replace(old, new, 1)
+    return "".join(lines)
+
+
+def _by_name(text: str) -> dict[str, Out]:
+    return {o.line.name: o for o in _comments(text)}
 
 
 def _inside(series: Series, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import count
+from itertools import count, pairwise
 
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import printable
@@ -13,6 +13,8 @@ from opencoti_patches.series.order import SUFFIXES, number_of
 _WIDTH = 4  # of the numbers of a series that has none yet
 _LONGEST = 57  # characters of a name without its ".patch", as git format-patch has it
 _MAIL_SUFFIXES = (".txt", ".eml", ".mail", ".mbox", ".mbx")
+_RUNS = 3  # of free numbers that are named
+_MAKE_ROOM = "--renumber makes room: the later patches get the next numbers"
 
 
 class Numbers:
@@ -45,32 +47,51 @@ class Numbers:
         free = number not in self._taken and number > self._last
         return free and (self._limit is None or number < self._limit)
 
+    def room(self) -> str:
+        """Which numbers a patch may have here, in words: ``0032 to 0039 fit``; empty if none."""
+        if self._limit is None:
+            return f"{self.written(self._free(max(self._last, 0)))} and those behind it fit"
+        begin = max(self._last, 0)
+        edges = [begin, *sorted(n for n in self._taken if n and begin < n < self._limit), self._limit]
+        runs = [(a + 1, b - 1) for a, b in pairwise(edges) if b - a > 1]
+        words = [self.written(a) if a == b else f"{self.written(a)} to {self.written(b)}" for a, b in runs]
+        more = ["…"] if len(words) > _RUNS else []
+        one = len(runs) == 1 and runs[0][0] == runs[0][1]
+        return f"{', '.join([*words[:_RUNS], *more])} fit{'s' * one}" if words else ""
+
     def next(self) -> int:
         """The next number. Errors: Refused ``no-number``."""
-        return self.take(self._free(max(self._last, 0)))
+        number = self._free(max(self._last, 0))
+        if not self.fits(number):
+            raise Refused("no-number", f"no number is free {self._around()}", _MAKE_ROOM)
+        return self.take(number)
 
     def _free(self, behind: int) -> int:
         return next(n for n in count(behind + 1) if n not in self._taken)
 
     def take(self, number: int) -> int:
         """This number. Errors: Refused ``no-number`` if it does not fit."""
-        if number in self._taken:
-            raise Refused(
-                "no-number",
-                f"the number {self.written(number)} is that of {printable(self._taken[number])}, which lies beside the series",
-                "give another number, or a name without one",
-            )
         if not self.fits(number):
-            later = next(n for n in self._later if number_of(n) == self._limit) if self._limit is not None else ""
-            around = " and ".join(printable(n) for n in (self._behind, later) if n)
+            other = self._taken.get(number)
+            what = (
+                f"is that of {printable(other)}, which lies beside the series"
+                if other
+                else f"has no place {self._around()}"
+            )
+            room = self.room()
             raise Refused(
                 "no-number",
-                f"the number {self.written(number)} has no place {'between' if ' and ' in around else 'beside'} {around}",
-                "--renumber makes room: the later patches get the next numbers",
+                f"the number {self.written(number)} {what}",
+                f"{room}; a name without a number gets the first of them" if room else _MAKE_ROOM,
             )
         self._last = number
         self._given.add(number)
         return number
+
+    def _around(self) -> str:
+        later = next(n for n in self._later if number_of(n) == self._limit) if self._limit is not None else ""
+        around = " and ".join(printable(n) for n in (self._behind, later) if n)
+        return f"{'between' if ' and ' in around else 'beside'} {around}"
 
     def named(self, wanted: str, words: str) -> str:
         """The file name for a patch that somebody calls ``wanted``: a number in that is the patch's, if it fits; without
@@ -109,19 +130,24 @@ class Numbers:
 def parted(wanted: str) -> tuple[int | None, str]:
     """The number with which a name begins that somebody gives a patch, and what is behind it; a suffix is left out.
     Errors: UsageError ``bad-name``."""
-    stem = next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
+    stem = _without_suffix(wanted)
     if not re.fullmatch(r"(?!\d{10})[A-Za-z0-9_][\w.+-]*", stem, re.A):
-        close = slug(re.sub(r"^\d{10,}", "", stem)).lstrip(".")
-        raise UsageError(
-            "bad-name",
-            f"a patch cannot be called {wanted!r}",
-            f"for instance {close}" if close else "use letters, digits, '-', '_' and '.'",
-        )
+        hint = f"for instance {close}" if (close := possible(wanted)) else "use letters, digits, '-', '_' and '.'"
+        raise UsageError("bad-name", f"a patch cannot be called {wanted!r}", hint)
     m = re.fullmatch(r"(\d+)([-_.].*)?", stem)
     if not m:
         return None, stem
     rest = m[2] or ""
     return int(m[1]), rest if rest.strip("-_.") else ""
+
+
+def possible(wanted: str) -> str:
+    """The name that is nearest to one that no patch can have; may be empty."""
+    return re.sub(r"^(?:[^A-Za-z0-9_]|\d{10,})+", "", slug(_without_suffix(wanted)))
+
+
+def _without_suffix(wanted: str) -> str:
+    return next((wanted[: -len(s)] for s in SUFFIXES if wanted.endswith(s)), wanted)
 
 
 def with_number(name: str, number: int) -> str:

@@ -10,7 +10,7 @@ from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.regen import regen
 from opencoti_patches.carry.rows import words
 from opencoti_patches.core.errors import Refused, UsageError
-from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, encode, printable
+from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, decode, encode, printable
 from opencoti_patches.series import disabled
 from opencoti_patches.series.disabled import Out
 from opencoti_patches.series.numbering import Numbers, folder_of, parted, with_number
@@ -25,26 +25,40 @@ from opencoti_patches.stack.model import Change, Fate, Fated
 _ORDER = "the new order"  # what changes the lines under a patch that moves
 
 
-def rename(desk: Desk, name: PatchName, wanted: str) -> Change:
-    """A patch under another name; its number stays unless the new name has one. Errors: UsageError ``bad-name``;
-    Refused ``no-change``, ``no-number``."""
+def rename(desk: Desk, name: PatchName, wanted: str, out: Out | None = None) -> Change:
+    """A patch under another name, a disabled one whose comment is ``out``, too; its number stays unless the new name
+    has one. Errors: UsageError ``bad-name``; Refused ``no-change``, ``no-number``."""
     file = name.rsplit("/", 1)[-1]
     own = file[: len(file) - len(file.lstrip("0123456789"))] if number_of(name) is not None else ""
     suffix = next((s for s in SUFFIXES if name.endswith(s)), SUFFIXES[0])
     number, rest = parted(wanted)
+    names = [e.name for e in desk.series.entries]
+    at = out.before if out else 1 + names.index(name)
     if number is not None:
-        names = [e.name for e in desk.series.entries]
-        width = Numbers(names, 1 + names.index(name), folder=folder_of(name)).width
+        width = Numbers(names, at, folder=folder_of(name)).width
         own, rest = f"{number:0{width}d}", rest or file.removesuffix(suffix)[len(own) :]
     elif own:
         rest = f"-{rest}"
     new = PatchName(f"{folder_of(name)}{own}{rest}{suffix}")
-    known = [e.name for e in desk.series.entries if e.name != name] + beside(desk.series)
-    theirs = next((n for n in known if folder_of(n) == folder_of(new) and number_of(n) == number_of(new)), None)
+    names, others = [n for n in names if n != name], [n for n in beside(desk.series) if n != name]
+    theirs = next(
+        (n for n in (*names, *others) if folder_of(n) == folder_of(new) and number_of(n) == number_of(new)), None
+    )
     if theirs and number_of(new) not in (None, number_of(name)):
-        hint = "give a number that is free, or none: then it keeps its own"
+        room = Numbers(names, at - (out is None), folder=folder_of(name), beside=others).room()
+        hint = f"give a number that is free{room and f': here {room}'}; or none: then it keeps its own"
         raise Refused("no-number", f"the number of {printable(new)} is that of {printable(theirs)}", hint)
-    return _renamed(desk, {name: new})
+    if out is None or new == name:
+        return _renamed(desk, {name: new})
+    text = disabled.renamed(lines.text_of(desk.series), name, new)
+    return Change(
+        desk.series.entries,
+        (Fated(new, "renamed", was=name),),
+        encode(text),
+        gone=(name,),
+        beside={new: disabled.entry(desk.series, out, 1).raw},
+        renamed={name: new},
+    )
 
 
 def renumber(desk: Desk, first: PatchName | None, start: int | None, step: int) -> Change:
@@ -82,6 +96,18 @@ def _renamed(desk: Desk, names: dict[str, PatchName]) -> Change:
     return Change(entries, rows, _text(desk.series, entries, text), gone=gone, renamed=names)
 
 
+def drop(desk: Desk, names: Sequence[PatchName], outs: Sequence[PatchName]) -> Change:
+    """Patches dropped, and disabled ones, ``outs``, whose comments go with their files."""
+    change = leave_out(desk, names, disable=False)
+    if change.refused or not outs:
+        return change
+    return change._replace(
+        rows=(*change.rows, *(Fated(n, "dropped", "it was disabled") for n in outs)),
+        text=encode(disabled.forgotten(decode(change.text or b""), outs)),
+        gone=(*change.gone, *outs),
+    )
+
+
 def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Change:
     """Patches dropped, or disabled: their files stay, their lines become comments."""
     entries, text = desk.series.entries, lines.text_of(desk.series)
@@ -112,9 +138,10 @@ def leave_out(desk: Desk, names: Sequence[PatchName], *, disable: bool) -> Chang
     )
 
 
-def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Change:
-    """A disabled patch back in its place; ``usual`` is the project's strip level. ``leave``: it goes back as it is if
-    it finds no place there, in conflict. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
+def enable(desk: Desk, wanted: str, *, usual: int, project: str, leave: bool = False) -> Change:
+    """A disabled patch back in its place; ``usual`` is the project's strip level. One that has to be written anew gets
+    the note that ``regen`` writes, by ``project``. ``leave``: it goes back as it is if it finds no place there, in
+    conflict. Errors: UsageError ``unknown-patch``, ``ambiguous-patch``; Refused
     ``no-change``."""
     series = desk.series
     text = lines.text_of(series)
@@ -133,7 +160,7 @@ def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Chang
         frozenset([name]),
         desk.base,
         desk.store,
-        project="",
+        project=project,
         progress=desk.progress,
     )[-1]
     if row.status in ("conflict", "blocked", "upstreamed"):
@@ -141,7 +168,9 @@ def enable(desk: Desk, wanted: str, *, usual: int, leave: bool = False) -> Chang
             row = row._replace(status="upstreamed")
         return _no_place(desk, (*before, was, *later), text, out, row, leave=leave)
     if row.raw is not None:
-        entry = desk.headed(entry, row.raw)
+        header = parse(row.raw, was.strip, was.reverse).header  # with its note; a diffstat follows, as elsewhere
+        noted = desk.fresh(was, header + was.raw[len(parse(was.raw, was.strip, was.reverse).header) :])
+        entry = desk.headed(noted, row.raw)
     rows: dict[PatchName, Fated] = {}
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
     if carried.stuck and not leave:

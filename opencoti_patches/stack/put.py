@@ -33,7 +33,7 @@ def settle(change: Change, desk: Desk, *, dry_run: bool = False) -> Settled:
         )
     had = {e.name: e for e in series.entries}
     new = {e.name: e.raw for e in change.entries if e.name not in had or had[e.name].raw != e.raw}
-    for name in new.keys() - had.keys() - set(change.there):
+    for name in (new.keys() - had.keys() - set(change.there)) | change.beside.keys():
         _guard_free(folder / name, name, {folder / n for n in change.gone})
     aside = frozenset(v.name for v in after.verdicts if not v.applied)
     known = {e.raw for e in series.entries}  # under another name, a patch is no new one
@@ -49,7 +49,7 @@ def settle(change: Change, desk: Desk, *, dry_run: bool = False) -> Settled:
     )
     staying = {e.name for e in change.entries}  # another patch may have taken the name
     changes: dict[Path, bytes | None] = {folder / n: None for n in change.gone if n not in staying}
-    changes |= {folder / n: raw for n, raw in new.items()}
+    changes |= {folder / n: raw for n, raw in (*new.items(), *change.beside.items())}
     if change.text is not None:
         changes[folder / order.SERIES_FILE] = change.text
     if not aside and (folder / order.LOCK_FILE).exists():

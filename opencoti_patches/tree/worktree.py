@@ -9,7 +9,6 @@ finishes the move.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import time
@@ -19,9 +18,10 @@ from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.errors import Refused, UsageError
-from opencoti_patches.core.model import EMPTY_TREE, TreeId, decode, printable
+from opencoti_patches.core.model import EMPTY_TREE, Series, TreeId, decode, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import WorkFolder
+from opencoti_patches.tree.keeping import keep
 
 _STAGE = ".opencoti-stage"
 _SHOWN = 5  # edited files named in a refusal
@@ -54,7 +54,7 @@ class WorkTree:
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder = folder.resolve()
         self.store = store
-        self._own = store.trees / hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:20]
+        self._own = store.state_of(self.folder)
         self._state = self._own / "state.json"
         self.files = WorkFolder(store.repo, self.folder, self._own / "index")
 
@@ -102,9 +102,10 @@ class WorkTree:
 
     # -- moving ------------------------------------------------------------------------------
 
-    def move(self, target: At, *, force: bool = False, to_edit: bool = False) -> Moved:
+    def move(self, target: At, *, force: bool = False, to_edit: bool = False, series: Series | None = None) -> Moved:
         """Bring the folder to ``target``. ``to_edit``: a patch will be made of what is changed there, so that new files
-        are edits, too; else they stay, as build outputs do. Call with the store's lock held.
+        are edits, too; else they stay, as build outputs do. ``series``: what edits could go into, for who has some.
+        Call with the store's lock held.
 
         Errors: Refused ``local-edits``, ``in-the-way``, ``foreign-folder``; UsageError ``bad-folder``;
         CouldNot ``disk``. In every case the folder is as it was.
@@ -122,7 +123,7 @@ class WorkTree:
         edits = [] if empty else self.edits()
         strays = self._new_files() if to_edit and now and not empty else []
         if (edits or strays) and now and not force:
-            raise self._has_edits(now, edits, strays)
+            raise self._has_edits(now, edits, strays, series)
         worth_saving = bool(edits) and (now is not None or self._look_at(edits, force=force))
         diff = self.store.repo.diff_trees(start.tree, target.tree)
         writes = [p for p, (_, new) in diff.items() if new] + [p for p in edits if p not in diff]
@@ -181,15 +182,11 @@ class WorkTree:
         self.files.index.unlink(missing_ok=True)
         self.files.read_tree(tree)
 
-    def _has_edits(self, now: At, edits: Sequence[str], new: Sequence[str]) -> Refused:
+    def _has_edits(self, now: At, edits: Sequence[str], new: Sequence[str], series: Series | None) -> Refused:
         what = "; ".join([*([_few(edits)] if edits else []), *([f"new files: {_few(new)}"] if new else [])])
-        where = printable(str(self.folder))
-        if now.also:  # a patch is merged in
-            keep = f"opencoti-patches regen PATCH --from {where}"
-        else:
-            fold = f"opencoti-patches refresh {printable(now.patch)} {where}, or " if now.patch else ""
-            keep = f"{fold}opencoti-patches new NAME --from {where}"
-        hint = f"keep them: {keep}. Or use --force, which puts them into the store first"
+        ways = keep(str(self.folder), now.patch, series, merged=bool(now.also)) if series else ()
+        ways_on = f"keep them: {', or '.join(map(printable, ways))}. Or use " if ways else "use "
+        hint = f"{ways_on}--force, which puts them into the store first"
         return Refused("local-edits", f"{self.folder} has local edits: {what}", hint)
 
     def _look_at(self, edits: Sequence[str], *, force: bool) -> bool:

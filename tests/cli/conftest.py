@@ -21,16 +21,21 @@ HEADER = "Say what it does\n\nAnd why it does that.\n\n"
 
 @dataclass(frozen=True)
 class Ran:
-    """How one run ended. ``raw`` is stdout to the byte."""
+    """How one run ended. ``raw`` is stdout to the byte, ``screen`` stderr as it is printed."""
 
     code: int
     raw: bytes
-    err: str
+    screen: str
 
     @property
     def out(self) -> str:
         """What it answered."""
         return self.raw.decode()
+
+    @property
+    def err(self) -> str:
+        """What it said on stderr, a message a line."""
+        return self.screen.replace("\n  ", " ")
 
     @property
     def json(self) -> Any:

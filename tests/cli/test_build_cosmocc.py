@@ -317,7 +317,7 @@ def test_without_a_toolchain_doctor_says_how_to_get_it(ask: Ask, toy: Toy, forke
     root = toy()
     shutil.rmtree(root / ".cosmocc")
     error = ask("build", "cosmocc", "--json", code=3)["error"]
-    assert (error["code"], error["hint"]) == ("no-tool", "opencoti-patches doctor cosmocc says how to get it")
+    assert (error["code"], error["hint"]) == ("no-tool", "'opencoti-patches doctor cosmocc' says how to get it")
     (row,) = [r for r in ask("doctor", "cosmocc", "--json", code=1)["tools"] if "mend" in r]
     assert row["tool"] == "cosmocc 4.0.2"
     fetch, check, unpack = row["commands"]

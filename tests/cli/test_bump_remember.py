@@ -226,6 +226,23 @@ def test_it_is_forgotten_on_demand(stuck: Sandbox, resolve: Resolve) -> None:
     assert not (stuck.root / FILE).exists()
 
 
+@pytest.mark.parametrize("put_off", [False, True])
+def test_it_is_forgotten_by_the_new_name_too(stuck: Sandbox, resolve: Resolve, put_off: bool) -> None:
+    """Resolved and bumped, or resolved in a bump that was given up: then the patch is as it was."""
+    before = stuck.files()
+    assert resolve(stuck, a_c=FIFTEEN).code == 0
+    run = back(stuck, before) if put_off else stuck
+    assert run("rename", "1", "0007-times", "--json").code == 0
+    assert run("renumber", "--start", "4").code == 0
+    assert "of 0005-assert.patch was resolved" in run("bump", "--forget", "5").err
+    gone = run("bump", "--forget", "times", "--json").json
+    assert (gone["forgotten"], gone["resolutions"], gone["deleted"]) == ("0001-three.patch", 1, [FILE])
+    assert run("undo").code == 0
+    run.write("patches/series", (run.root / "patches/series").read_text() + "# 0001-three.patch\n")
+    run.write("patches/0001-three.patch", before["patches/0001-three.patch"])
+    assert "of 0004-times.patch was resolved" in run("bump", "--forget", "4").err  # it is that one's
+
+
 def test_two_ways_of_resolving_it_are_no_way(stuck: Sandbox, resolve: Resolve) -> None:
     before = stuck.files()
     assert resolve(stuck, a_c=FIFTEEN).code == 0

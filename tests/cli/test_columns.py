@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cli.documents import CONFIG, HEAD, LINES, Project, diff, swap
+from opencoti_patches.report.wrapping import wrapped
 
 if TYPE_CHECKING:
     from e2e.forked import Forked
@@ -14,7 +17,7 @@ FILE = "llama.cpp/examples/speculative-simple/speculative-simple.cpp"
 FIRST, SECOND = "0030-kv-cache-ctx-per-stream-of-each-device.patch", "0031-kv-cache-head-split-of-each-device.patch"
 ONE = swap(LINES, 5, "five\n")
 TWO = swap(ONE, 15, "fifteen\n")
-_PASTED = re.compile(r" *(?:next|then): (?:opencoti-patches|git) ")
+_PASTED = re.compile(r" *(?:\w+: )?'?(?:opencoti-patches|git) ")
 
 
 def test_every_command(small: Project, forked: Forked) -> None:
@@ -30,7 +33,7 @@ def test_every_command(small: Project, forked: Forked) -> None:
         done = forked(*args)
         assert done.code in (0, 1), (args, done.err)
         assert done.out or done.err, args
-        wide = [line for line in done.out.splitlines() if len(line) > 80 and not _PASTED.match(line)]
+        wide = [line for line in (done.out + done.screen).splitlines() if len(line) > 80 and not _PASTED.match(line)]
         assert not wide, (args, wide)
 
     ran("init", "a-new-project-in-a-folder-of-its-own/with-a-long-name")
@@ -75,3 +78,42 @@ def test_every_command(small: Project, forked: Forked) -> None:
     ran("lock")
     ran("apply")
     assert len(seen) == 25
+
+
+def test_errors_and_hints(small: Project, forked: Forked) -> None:
+    """On stderr too, piped or not, and with the folder that was given; what is there to be pasted is whole."""
+    small({FIRST: HEAD + diff(FILE, LINES, ONE), SECOND: HEAD + diff(FILE, ONE, TWO)})
+    forked.write(f"base/{FILE}", "".join(LINES))
+    assert forked("disable", "31").code == 0
+    said = forked("deps", SECOND).screen.splitlines()
+    assert said == [f"error: {SECOND} is disabled", f"hint: opencoti-patches enable {SECOND}"]
+    folder = "../work/../work/../work/../work/../work/../work/../work"
+    for args, command in (
+        (["bump", "--continue"], "bump REV-OR-VERSION"),
+        (["absorb", "no-such-folder-with-a-name-that-is-long"], "edit PATCH DIR"),
+        (["undo", "99"], "undo --help"),
+        (["chekc"], "--help"),
+    ):
+        rows = forked("-C", folder, *args).screen.splitlines()
+        assert sum(command in row for row in rows) == 1, rows
+        assert all(len(row) <= 80 or "opencoti-patches -C" in row for row in rows), rows
+        assert [row for row in rows if not row.startswith(("error: ", "hint: ", "  "))] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "whole"),
+    [
+        ("run it again with 'opencoti-patches bump --continue', or give it up", "'opencoti-patches bump --continue',"),
+        (
+            "take it in with opencoti-patches new a-slug --from WORK, then lint",
+            "opencoti-patches new a-slug --from WORK,",
+        ),
+        ("it is 'opencoti-patches bump --skip 'a b'' that leaves it out", "'opencoti-patches bump --skip 'a b''"),
+        ("it is opencoti-patches -C 'a, b' check that says it", "opencoti-patches -C 'a, b' check that says it"),
+    ],
+)
+def test_a_command_is_never_broken(line: str, whole: str) -> None:
+    for lead in range(70):
+        rows = wrapped(f"{'x' * lead} {line}", 0, 2)
+        assert sum(whole in row for row in rows) == 1, rows
+        assert all(len(row) <= 80 for row in rows)

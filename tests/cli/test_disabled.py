@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.documents import LINES, TWICE, Ask, Project, swap
-from cli.stacks import FIVE, NAMES, TWO, chain, files_of, series_of, tip
+from cli.stacks import FIVE, NAMES, TWO, chain, files_of, number, series_of, tip
 
 if TYPE_CHECKING:
     from e2e.forked import Forked
@@ -53,14 +53,12 @@ def test_every_command_says_so(four_out: Forked) -> None:
         ["bootstrap", "--to", "4", "WORK"],
         ["check", "--to", "4"],
         ["disable", "4"],
-        ["drop", "4"],
         ["edit", "4", "WORK"],
         ["export", "OUT", "--to", "4"],
         ["impact", "4"],
         ["move", "1", "--after", "4"],
         ["move", "4", "--first"],
         ["regen", "4"],
-        ["rename", "4", "shorter"],
         ["renumber", "4"],
         ["split", "4", "--files", "f.txt"],
         ["squash", "3", "4"],
@@ -73,8 +71,59 @@ def test_every_command_says_so(four_out: Forked) -> None:
 
 def test_its_number_is_no_part_of_another_patch(four_out: Forked) -> None:
     assert four_out("rename", "5", "0040-last").code == 0
-    assert "is disabled" in four_out("drop", "4").err
+    assert "is disabled" in four_out("deps", "4").err
     assert four_out("show", "40").out.startswith("0040-last.patch")
+
+
+def test_drop_takes_comment_and_file(four_out: Forked, ask: Ask) -> None:
+    """One that does not apply is dropped as well, and beside one of the series."""
+    root = four_out.root
+    four_out.write(f"patches/{NAMES[3]}", "no patch at all\n")
+    assert four_out("lock").code == 0
+    before = files_of(root)
+    assert [r["status"] for r in ask("drop", "4", "--dry-run", "--json", code=0)["patches"]] == ["dropped"]
+    assert files_of(root) == before
+    dropped = ask("drop", "5", "longer", "--json", code=0)
+    assert [(r["name"], r["status"]) for r in dropped["patches"]] == [(NAMES[4], "dropped"), (NAMES[3], "dropped")]
+    assert series_of(root) == NAMES[:3]
+    assert not {NAMES[3], NAMES[4]} & files_of(root).keys()
+    assert four_out("check", "--locked").code == 0
+    assert ask("list", "--json", code=0)["disabled"] == []
+    assert four_out("undo").code == 0
+    assert files_of(root) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        (SKIPPED, "# 0042-more.patch  # skipped in the bump to v3"),
+        (f"# disabled: {NAMES[3]} -p1 # it is late", "# disabled: 0042-more.patch -p1 # it is late"),
+        (f"#{NAMES[3]}", "#0042-more.patch"),
+    ],
+)
+def test_rename_gives_it_another_name(four_out: Forked, ask: Ask, line: str, after: str) -> None:
+    root = four_out.root
+    words = [f"# {NAMES[3]} was good once", *NAMES[:3], line, NAMES[4], "# the end"]
+    four_out.write("patches/series", "".join(f"{row}\n" for row in words))
+    before = files_of(root)
+    assert "is that of 0003-eleven.patch" in four_out("rename", "4", "3-more").err
+    assert "the names are as they would be" in four_out("rename", "4", "longer").err
+    taken = four_out.write("patches/0004-taken.patch", "words\n")
+    assert "there is a 0004-taken.patch in patches/ already" in four_out("rename", "0004-longer", "taken").err
+    taken.unlink()
+    renamed = ask("rename", "4", "42-more", "--json", code=0)
+    assert [(r["name"], r["was"]) for r in renamed["patches"]] == [("0042-more.patch", NAMES[3])]
+    assert (renamed["written"], renamed["removed"]) == (
+        ["patches/0042-more.patch", "patches/series"],
+        [f"patches/{NAMES[3]}"],
+    )
+    assert series_of(root) == [*words[:4], after, *words[5:]]
+    assert files_of(root)["0042-more.patch"] == before[NAMES[3]]
+    assert four_out("enable", "42").code == 0
+    assert number(n for n in series_of(root) if n[0] != "#") == ["0001", "0002", "0003", "0042", "0005"]
+    for _ in range(2):
+        assert four_out("undo").code == 0
+    assert files_of(root) == before
 
 
 def test_a_skipped_patch_that_does_not_apply_any_more(four_out: Forked, ask: Ask) -> None:
@@ -151,5 +200,9 @@ def test_commands_to_paste_name_the_folder_that_was_given(four_out: Forked) -> N
         assert f"hint: opencoti-patches -C {folder} enable {NAMES[3]}\n" in four_out(*args, cwd=there).err
     done = four_out("-C", folder, "edit", "3", "WORK", cwd=there)
     assert done.out.endswith(f"next: opencoti-patches -C {folder} refresh 0003 WORK  # once it is edited\n")
+    assert four_out("edit", "5", "TIP").code == 0
+    four_out.write("TIP/g.txt", "edited\n")
+    made = four_out("-C", folder, "new", "more-of-it-with-a-name-that-is-long", "--from", "TIP", cwd=there).out
+    assert f"then\n    opencoti-patches -C {folder} lint" in made
     assert "opencoti-patches -C 'a folder' check" in four_out("-C", "a folder", "init", cwd=there).out
     assert "next: opencoti-patches refresh" in four_out("-C", ".", "edit", "2", "WORK").out

@@ -214,6 +214,29 @@ def test_numbers_follow_the_habit() -> None:
         Numbers(names, 4).next()
 
 
+@pytest.mark.parametrize(
+    ("at", "beside", "room"),
+    [
+        (1, (), "0034 to 0039 fit"),
+        (1, ("0036-out.patch", "0034-out.patch", "0041-out.patch"), "0035, 0037 to 0039 fit"),
+        (1, ("0034-out.patch", "0035-out.patch", "0036-out.patch", "0038-out.patch", "0039-out.patch"), "0037 fits"),
+        (2, (), ""),
+        (3, ("0042-out.patch",), "0043 to 20260100 fit"),
+        (4, ("20260102-out.patch",), "20260103 and those behind it fit"),
+    ],
+)
+def test_a_number_that_does_not_fit_is_told_which_do(at: int, beside: tuple[str, ...], room: str) -> None:
+    names = ["0033-a.patch", "0040-b.patch", "0041-c.patch", "20260101-d.patch"]
+    numbers = Numbers(names, at, beside=beside)
+    numbers.width = 4
+    with pytest.raises(Refused) as e:
+        numbers.take(33)
+    end = "; a name without a number gets the first of them" if room else ""
+    assert e.value.hint == f"{room}{end}" if room else e.value.hint.startswith("--renumber makes room")
+    if room:
+        assert room.startswith(numbers.written(numbers.next()))
+
+
 def test_making_room_renames_no_more_than_it_must() -> None:
     names = ["0033-a.patch", "0034-b.patch", "0035-c.patch", "0037-d.patch", "9999-e.patch"]
     numbers = Numbers(names, 1, renumber=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -251,6 +252,48 @@ def test_a_name_that_a_new_patch_cannot_have(small: Project, forked: Forked, wan
     refused = forked("split", "1", "--files", "g.txt", "--name", wanted, "--json").json["error"]["code"]
     assert refused == ("no-number" if wanted.startswith("000") else "bad-name")
     assert files_of(root) == before
+
+
+@pytest.mark.parametrize("wanted", ["../x", "../99999999999-x", "./.x", "x y", "\u00e9x", "99999999999"])
+def test_the_hint_at_a_name_is_a_command(small: Project, forked: Forked, wanted: str) -> None:
+    small({"0001-both.patch": BOTH, "0005-after.patch": AFTER})
+    assert forked("edit", "1", "WORK in it").code == 0
+    forked.write("WORK in it/part.txt", "part\n")
+    for command in (
+        ["rename", "1", wanted],
+        ["new", wanted, "--from", "WORK in it", "--after", "1"],
+        ["split", "1", "--files", "g.txt", "--name", wanted],
+    ):
+        error = forked(*command, "--json").json["error"]
+        assert error["code"] == "bad-name"
+        if wanted == "99999999999":  # nothing is left of it
+            assert error["hint"] == "use letters, digits, '-', '_' and '.'"
+            continue
+        done = forked(*shlex.split(error["hint"])[1:])
+        assert done.code == 0, (error, done.err)
+        assert forked("undo").code == 0
+
+
+@pytest.mark.parametrize("command", ["split", "new", "rename"])
+def test_a_number_without_a_place_is_told_which_numbers_have_one(small: Project, forked: Forked, command: str) -> None:
+    """``rename`` takes any that is free."""
+    root = small({"0001-both.patch": BOTH, "0005-after.patch": AFTER})
+    assert forked("edit", "1", "WORK").code == 0
+    forked.write("WORK/part.txt", "part\n")
+
+    def named(name: str) -> list[str]:
+        return {
+            "split": ["split", "1", "--files", "g.txt", "--name", name],
+            "new": ["new", name, "--from", "WORK", "--after", "1"],
+            "rename": ["rename", "1", name],
+        }[command]
+
+    first = "0001" if command == "rename" else "0002"  # its own is free for it
+    assert f"{first} to 0004 fit" in forked(*named("5-x")).err
+    if command != "rename":
+        assert "0002 to 0004 fit" in forked(*named("0042-x")).err
+        assert forked(*named("x")).code == 0
+        assert series_of(root) == ["0001-both.patch", "0002-x.patch", "0005-after.patch"]
 
 
 @pytest.mark.parametrize(

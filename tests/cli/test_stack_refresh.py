@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.documents import HEAD, LINES, Project, diff, swap
-from cli.stacks import FIVE, NAMES, STACK, files_of, text_at, tip
+from cli.documents import FAILED, HEAD, LINES, OTHER_MOVED, Project, diff, swap
+from cli.stacks import FIVE, NAMES, STACK, files_of, series_of, text_at, tip
 
 if TYPE_CHECKING:
     from e2e.forked import Forked
@@ -169,6 +170,48 @@ def test_edit_does_not_lose_edits(small: Project, forked: Forked) -> None:
     assert refused.code == 1
     assert "has local edits" in refused.err
     assert forked("edit", "3", "--force").code == 0
+
+
+@pytest.mark.parametrize("way", [0, 1])
+@pytest.mark.parametrize(
+    ("at", "numbers", "options"),
+    [("2", "1 2 3 4 5", "--after --renumber"), ("2", "1 2 4 5 6", "--after"), ("5", "1 2 3 4 5", "")],
+)
+def test_what_keeps_edits_is_a_whole_command(
+    small: Project, forked: Forked, at: str, numbers: str, options: str, way: int
+) -> None:
+    root = small({f"000{n}{name[4:]}": text for n, (name, text) in zip(numbers.split(), FIVE.items(), strict=True)})
+    assert forked("edit", at, "WORK in it").code == 0
+    edit(root / "WORK in it/g.txt", "line 5\n", "line five\n")
+    refused = forked("edit", "1", "WORK in it", "--json").json["error"]
+    ways = refused["hint"].removeprefix("keep them: ").partition(". Or use --force")[0].split(", or ")
+    assert " ".join(w for w in ways[1].split() if w in ("--after", "--renumber")) == options
+    before = series_of(root)
+    done = forked(*shlex.split(ways[way])[1:])
+    assert done.code == 0, done.err
+    assert (series_of(root) != before) == bool(way)
+    assert forked("edit", "1", "WORK in it").code == 0
+    assert "line five" in "".join(text_at(forked, series_of(root)[-1], "g.txt"))
+
+
+def test_what_keeps_a_merge_is_the_command_for_that_patch(small: Project, forked: Forked) -> None:
+    root = small({"0001-clean.patch": HEAD + OTHER_MOVED, "0002-root.patch": HEAD + FAILED})
+    lay = ["bootstrap", "--to", "2", "--merge", "WORK"]
+    assert forked(*lay).code == 1
+    (root / "WORK/f.txt").write_text("resolved\n")
+    hint = forked(*lay, "--json").json["error"]["hint"]
+    assert f"keep them: opencoti-patches regen 0002-root.patch --from {root}/WORK. Or" in hint
+
+
+def test_edits_that_belong_nowhere_are_put_aside(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("bootstrap", "WORK").code == 0
+    edit(root / "WORK/g.txt", "line 5\n", "line five\n")
+    assert forked("edit", "1", "WORK", "--json").json["error"]["hint"].startswith("use --force, which puts")
+    assert forked("edit", "5").code == 0
+    edit(root / "tree/g.txt", "line 5\n", "line five\n")
+    assert forked("drop", "5").code == 0
+    assert forked("apply", "--json").json["error"]["hint"].startswith("use --force, which puts")
 
 
 @pytest.mark.parametrize("args", [["edit", "3"], ["bootstrap", "--to", "3"]])

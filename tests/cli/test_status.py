@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from conftest import Git
+
     from cli.conftest import Diff, Project, Sandbox
 
 LINES = "".join(f"{n}\n" for n in range(1, 31))
@@ -135,3 +138,25 @@ def test_a_series_that_cannot_be_read(project: Project) -> None:
     ran = made("status")
     assert (ran.code, ran.out) == (2, "")
     assert "0001-gone.patch" in ran.err
+
+
+def test_ids_are_short_for_people_and_whole_in_documents(project: Project, diff: Diff, git: Git) -> None:
+    tree = git.tree({b"a": ("100644", LINES.encode())})
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    rev = git(*who, "commit-tree", tree, "-m", "one").decode().strip()
+    git("update-ref", "refs/heads/main", rev)
+    source = f'kind = "git"\nurl = "{git.path}"\nrev = "{rev}"\nupstream = "{rev} (v1)"\n'
+    run = project(
+        {},
+        {"0001-clean.patch": diff("a", LINES, LINES.replace("15\n", "fifteen\n"))},
+        config=f'schema = 1\nname = "small"\n\n[[base.source]]\n{source}',
+    )
+    for command in ("check", "status", "check", "lock", "apply", "status", "list"):
+        ran = run(command)
+        assert ran.code == 0, ran.err
+        assert re.search("[0-9a-f]{13}", ran.out) is None, ran.out
+    assert f" {rev[:12]}: 1 clean" in " ".join(run("check").out.split())
+    assert f" {rev[:12]}, upstream {rev[:12]} (v1): tree {tree[:12]}" in " ".join(run("status").out.split())
+    told = run("status", "--json").json["base"]
+    assert (told["tree"], told["sources"][0]["upstream"]) == (tree, f"{rev} (v1)")
+    assert told["sources"][0]["label"].endswith(rev)

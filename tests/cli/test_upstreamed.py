@@ -182,8 +182,8 @@ def test_what_is_shown(small: Project, forked: Forked) -> None:
         "    f.txt, hunk 1, line 10: upstream has it already",
         "0002-both.patch: some is there",
         "    f.txt, hunk 1, line 10: upstream has it already",
-        "0006-bad.patch: not known: the patch file is damaged; see 'opencoti-patches",
-        "    check'",
+        "0006-bad.patch: not known: the patch file is damaged; see",
+        "    'opencoti-patches check'",
     ]
     assert " ".join(ran.out.split()).endswith("base: 1 wholly there, 1 in part, 3 not, 1 not known.")
     assert forked("upstreamed", "--source", "1", cwd=None).code == 2

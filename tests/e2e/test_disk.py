@@ -41,7 +41,7 @@ def fill(disk: Path) -> Path:
 def one_clear_line(ran: Struck) -> None:
     """Exit 3, an error of one line, a hint at most; no traceback."""
     assert ran.code == 3, ran
-    lines = ran.err.splitlines()
+    lines = ran.err.replace("\n  ", " ").splitlines()  # one message, however wide the screen
     assert lines[0].startswith("error: ") and all(x.startswith("hint: ") for x in lines[1:]), ran.err
     assert len(lines) <= 2
     assert ran.out == ""
