@@ -22,14 +22,21 @@ class Astray:
         self.contents = contents
         self.moved = moved
         self._unlike: dict[str, bool] = {}
+        self._made_of: dict[str, str] = {}  # by its name, the other file that the series renames or copies to it
 
     def doubts(self, parsed: Parsed) -> list[str]:
-        """What somebody has to look at, in words."""
+        """What somebody has to look at, in words. Patches are asked about in their order, any of them again."""
         found = []
         for f in parsed.files:
             path = f.old or ""
             if f.operation != "create" and self.is_unlike(path) and (to := self.moved().get(path)):
                 found.append(f"{printable(path)} is another file now, what it was is {printable(to)}")
+                self._made_of[f.new or ""] = path
+            elif f.operation != "create" and path in self._made_of:
+                found.append(
+                    f"{printable(path)} is made of {printable(self._made_of[path])}, which is another file now"
+                )
+                self._made_of[f.new or ""] = self._made_of[path]
             elif folder := self._left(f):
                 found.append(f"upstream has no folder {printable(folder)} any more, where it makes {printable(f.path)}")
         return found

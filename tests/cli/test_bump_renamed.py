@@ -129,6 +129,19 @@ def test_another_file_in_the_place_of_one_is_a_doubt(
     assert row["status"] == status and why in row["reason"], row
 
 
+def test_the_doubt_about_a_file_stays_with_it_where_the_series_renames_it(carry: Carry, diff: Diff) -> None:
+    """git takes a rename without a hunk of whatever stands there, and what follows looks as if all were well."""
+    old = {"a.c": _file("one"), "b.c": _file("two")}
+    rename = "diff --git a/a.c b/m.c\nsimilarity index 100%\nrename from a.c\nrename to m.c\n"
+    at = "/* of the licence: 4 */\n"
+    edit = diff("m.c", old["a.c"], old["a.c"].replace(at, at + "int ours;\n"))
+    run = carry(old, {"a.c": _file("two"), "b.c": _file("one")}, {"0001-rename.patch": rename, "0002-edit.patch": edit})
+    one, two = run("bump", "new", "--json").json["patches"]
+    assert one["status"] == two["status"] == "adapted"
+    assert one["reason"] == "a.c is another file now, what it was is b.c"
+    assert two["reason"] == "m.c is made of a.c, which is another file now"
+
+
 @pytest.mark.parametrize("with_another", [False, True])
 def test_a_file_that_a_patch_makes_in_a_folder_that_is_gone_is_a_doubt(
     carry: Carry, diff: Diff, with_another: bool
