@@ -28,8 +28,8 @@ opencoti-patches undo          # it is back, to the byte
 @options()
 @click.pass_context
 def command(ctx: click.Context, run: Run, patches: tuple[str, ...], accept_adapted: bool, dry_run: bool) -> None:
-    """Take patches out of the series and delete their files, disabled ones with their comments. Later patches are carried over the gap; what
-    stands on a dropped patch is named with the lines, and then nothing is written.
+    """Take patches out of the series and delete their files, disabled ones with their comments. Later patches are
+    carried over the gap; what stands on a dropped patch is named with the lines, and then nothing is written.
 
     Says in which files the tree differs from then on. 'disable' keeps the file.
     """

@@ -40,8 +40,8 @@ class Change(NamedTuple):
     """A series rearranged, not written yet: the patches in their new order, what became of those that were
     touched, and the text of the series file (None where there is none and none is needed). ``gone`` are files that
     leave the folder, ``there`` new patches whose files are there already, ``left`` patches in conflict that
-    are to be mended later, ``beside`` files of disabled patches that are written; ``blockers`` and ``refused`` say why nothing may be written; ``steps`` are the commands to run
-    next."""
+    are to be mended later, ``beside`` files of disabled patches that are written; ``blockers`` and ``refused`` say why
+    nothing may be written; ``steps`` are the commands to run next."""
 
     entries: tuple[Entry, ...]
     rows: tuple[Fated, ...]
