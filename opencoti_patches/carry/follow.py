@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -37,7 +36,7 @@ class Follower:
             if now != lines:
                 lines = now
                 words.append(f"follows the change of '{_shown(old)}' to '{_shown(new)}'")
-        shift = None if near is None else self.indent(near)
+        shift = None if near is None else self.indent(near, lines)
         if shift is not None and any(line.strip() for line in lines):
             lines = [shifted(line, *shift) for line in lines]
             words.append("follows the new indentation")
@@ -83,21 +82,18 @@ class Follower:
         """Whether no line of the new file ends in white space."""
         return not any(map(_trailing, self.a.new))
 
-    def indent(self, near: int) -> tuple[bytes, bytes] | None:
-        """How the lines around old line ``near`` were re-indented: (white space taken from the front, put
-        there); None if they were not, or do not agree."""
-        found: Counter[tuple[bytes, bytes]] = Counter()
+    def indent(self, near: int, ours: Sequence[bytes] = ()) -> tuple[bytes, bytes] | None:
+        """How the lines around old line ``near`` were re-indented: (white space taken from the front, put there); None if
+        they were not, or do not agree. Where one of them is as deep as ``ours`` it speaks for these, and no other."""
+        found: list[tuple[bytes, tuple[bytes, bytes]]] = []
         for side in (range(near - 1, max(near - _NEAR, -1), -1), range(near, min(near + _NEAR, len(self.a.old)))):
-            for i in side:
-                if not self.a.old[i].strip():
-                    continue
-                j = self.a.now(i)
-                if j is not None:
-                    found[_shift(self.a.old[i], self.a.new[j])] += 1
-                break
-        if len(found) != 1:
-            return None
-        shift = next(iter(found))
+            first = next((i for i in side if self.a.old[i].strip()), None)
+            j = None if first is None else self.a.now(first)
+            if first is not None and j is not None:
+                found.append((_front(self.a.old[first]), _shift(self.a.old[first], self.a.new[j])))
+        depth = next((_front(line) for line in ours if line.strip()), None)
+        agreed = {s for front, s in found if front == depth} or {s for _, s in found}
+        shift = agreed.pop() if len(agreed) == 1 else (b"", b"")
         return None if shift[0] == shift[1] else shift
 
 

@@ -55,6 +55,25 @@ def test_an_edited_line_of_a_block_that_went_deeper_goes_as_deep_and_no_deeper(c
     assert new_lines(added(found)) == ["+        call(ours, two, three);"]
 
 
+def test_the_neighbour_as_deep_as_the_new_line_says_how_deep_that_goes(contents: Contents) -> None:
+    """The brace that closes the block stays where it is, and is no witness."""
+    old = "lib = library('x',\n    first: 1,\n    second: true,\n)\n"
+    ours = old.replace("    second: true,\n", "    second: true,\n    ours: dir,\n")
+    found = carried(contents, old, ours, old.replace("    ", "  "))
+    assert new_lines(added(found)) == ["+  ours: dir,"] and len(found.doubts) == 1
+    above = carried(contents, old, old.replace("    first", "    ours: dir,\n    first"), old.replace("    ", "  "))
+    assert new_lines(added(above)) == ["+  ours: dir,"]
+
+
+def test_a_line_of_another_depth_than_both_its_neighbours_wants_both_to_agree(contents: Contents) -> None:
+    old = "int f(void) {\n    before();\n    behind();\n}\n"
+    ours = old.replace("    behind", "  ours:\n    behind")
+    both = old.replace("    before", "      before").replace("    behind", "      behind")
+    assert new_lines(added(carried(contents, old, ours, both))) == ["+    ours:"]
+    one = carried(contents, old, ours, old.replace("    before", "      before"))
+    assert new_lines(added(one)) == ["+  ours:"]
+
+
 def test_white_space_at_the_end_goes_only_where_the_file_has_none(contents: Contents) -> None:
     old = "".join(f"line {n}\n" for n in range(9))
     ours = old.replace("line 4\n", "line 4\nours \n")
