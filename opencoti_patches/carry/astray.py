@@ -3,11 +3,11 @@ moved the folder away in which a patch makes one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from opencoti_patches.carry.contents import Contents
-from opencoti_patches.core.model import FilePatch, printable
+from opencoti_patches.core.model import Entry, FilePatch, printable
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.series.parse import Parsed
@@ -15,10 +15,19 @@ from opencoti_patches.series.parse import Parsed
 
 class Astray:
     """What two bases say of a patch's paths. ``moved``: where upstream put files by now, those too in whose place
-    stands another; it costs, and is asked only where a file is hardly what it was."""
+    stands another; it costs, and is asked only where a file is hardly what it was. ``out``: the patches that are not in,
+    to which others come while the series is gone through."""
 
-    def __init__(self, old: Listing, new: Listing, contents: Contents, moved: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        old: Listing,
+        new: Listing,
+        contents: Contents,
+        moved: Callable[[], Mapping[str, str]],
+        out: Sequence[tuple[Entry, Parsed]],
+    ) -> None:
         self.old, self.new = old, new
+        self.out = out
         self.contents = contents
         self.moved = moved
         self._unlike: dict[str, bool] = {}
@@ -37,9 +46,19 @@ class Astray:
                     f"{printable(path)} is made of {printable(self._made_of[path])}, which is another file now"
                 )
                 self._made_of[f.new or ""] = self._made_of[path]
+            elif f.operation != "create" and (maker := self._maker(path)):
+                found.append(f"{printable(path)} is upstream's own; {printable(maker)}, which makes it, is not in")
+                self._made_of[f.new or ""] = path
             elif folder := self._left(f):
                 found.append(f"upstream has no folder {printable(folder)} any more, where it makes {printable(f.path)}")
         return found
+
+    def _maker(self, path: str) -> str:
+        """The patch that is not in and makes this file, where upstream has one of that name by now and had none."""
+        if self.new.get(path) is None or self.old.get(path) is not None:
+            return ""
+        made = ("create", "rename", "copy")
+        return next((e.name for e, p in self.out if any(f.new == path and f.operation in made for f in p.files)), "")
 
     def homeless(self, parsed: Parsed) -> Iterator[str]:
         """Files that a patch makes in a folder that is gone."""

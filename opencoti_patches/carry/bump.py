@@ -93,7 +93,7 @@ class _Walk:
         self.old_listing = Listing.of(old_base, store.listings)
         self.contents = Contents(store.repo, folder)
         moved = cache(lambda: store.repo.renames(old_base, new_base, replaced=True))
-        self.astray = Astray(self.old_listing, self.scratch.listing, self.contents, moved)
+        self.astray = Astray(self.old_listing, self.scratch.listing, self.contents, moved, self.failed)
         self.place = {e.name: i for i, e in enumerate(entries)}
         self.compared = False
         self.aside: frozenset[PatchName] = frozenset()  # taken to be as they were, without a look

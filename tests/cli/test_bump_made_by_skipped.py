@@ -31,3 +31,23 @@ def test_it_is_blocked_and_then_a_conflict_and_never_dropped(carry: Carry, diff:
     assert row["reason"] == "stands on 0001-a.patch, which is left out: there is no new.c without it"
     assert run("bump", "--skip", "0002-b.patch").code == 0
     assert run("check").code == 0
+
+
+@pytest.mark.parametrize("theirs", [f"int top;\n{MADE}", edit(MADE, ("_8;", "_of_theirs;"))], ids=["moved", "edited"])
+@pytest.mark.parametrize("renames", [False, True])
+def test_a_file_of_upstreams_own_in_the_place_of_one_that_is_left_out_is_a_doubt(
+    carry: Carry, diff: Diff, theirs: str, renames: bool
+) -> None:
+    """Whether git takes the patch there or it is carried: nobody knows that it is the same file."""
+    change = diff("new.c", MADE, edit(MADE, ("_9;", "_9_more;")))
+    second = GONE.replace("100%", "90%") + change[change.index("--- ") :].replace("b/new.c", "b/moved.c")
+    run = carry(
+        {"g.c": CODE},
+        {"g.c": CODE, "new.c": theirs},
+        {"0001-a.patch": diff("new.c", "", MADE), "0002-b.patch": second if renames else change},
+    )
+    assert statuses(run, "new")["0001-a.patch"] == "conflict"
+    done = run("bump", "--skip", "0001-a.patch", "--json")
+    row = done.json["patches"][1]
+    assert (done.code, row["status"]) == (1, "adapted"), row
+    assert "new.c is upstream's own; 0001-a.patch, which makes it, is not in" in row["reason"]
