@@ -57,8 +57,7 @@ class Astray:
         """The patch that is not in and makes this file, where upstream has one of that name by now and had none."""
         if self.new.get(path) is None or self.old.get(path) is not None:
             return ""
-        made = ("create", "rename", "copy")
-        return next((e.name for e, p in self.out if any(f.new == path and f.operation in made for f in p.files)), "")
+        return next((e.name for e, parsed in self.out if path in parsed.made), "")
 
     def homeless(self, parsed: Parsed) -> Iterator[str]:
         """Files that a patch makes in a folder that is gone."""

@@ -51,7 +51,7 @@ class Edits:
         found = {}
         for word in sorted(self._words.intersection(WORD.findall(text))):
             if word not in self._names:
-                self._names[word] = None if holds(self.new, word) else self._called(word)
+                self._names[word] = None if holds(self._new, word) else self._called(word)
             if now := self._names[word]:
                 found[word] = now
         return found
@@ -74,7 +74,7 @@ class Edits:
             if old in text and bare(old) != bare(new) and re.search(rb"[A-Za-z]", old):
                 votes[old][new] += 1
         agreed = ((old, _agreed(to)) for old, to in votes.items())
-        return [(old, new) for old, new in agreed if new is not None and old not in self.new]
+        return [(old, new) for old, new in agreed if new is not None and old not in self._new]
 
     def _lost(self, line: int, signs: Sequence[_Pair], wanted: Set[tuple[bytes, bytes]], text: bytes) -> bool:
         """Whether an old line and a text share something that is gone from the file. ``wanted`` are the text's pairs."""
@@ -103,11 +103,11 @@ class Edits:
 
     def _holds(self, run: bytes) -> bool:
         if run not in self._held:
-            self._held[run] = run in self.new
+            self._held[run] = run in self._new
         return self._held[run]
 
     @cached_property
-    def new(self) -> bytes:
+    def _new(self) -> bytes:
         """The new file."""
         return b"".join(self._a.new)
 

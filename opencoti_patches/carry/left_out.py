@@ -11,6 +11,6 @@ from opencoti_patches.series.parse import Parsed
 def missing(parsed: Parsed, there: Collection[str], left_out: Iterable[Parsed]) -> str:
     """Says which file the patch changes or deletes that is not ``there`` and that one of those ``left_out`` makes; empty
     if there is none. Nobody deleted it."""
-    made = {f.new for one in left_out for f in one.files if f.operation in ("create", "rename", "copy")}
+    made = {path for one in left_out for path in one.made}
     gone = next((f.old for f in parsed.files if f.old in made and f.old not in there), None)
     return f"there is no {printable(gone)} without it" if gone else ""

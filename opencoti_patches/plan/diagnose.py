@@ -159,9 +159,8 @@ def _cascade(
         line.strip() for lines in explainer.missing_lines.values() for line in lines if len(line.strip()) >= _TELLING
     }
     for other, theirs in reversed(failed):
-        made = {f.new for f in theirs.files if f.operation in ("create", "rename", "copy")}
-        if wanted := sorted(missing_files & made, key=str):
-            return (other.name,), f"changes {printable(str(wanted[0]))}, which {other.name} makes"
+        if wanted := sorted(missing_files & theirs.made):
+            return (other.name,), f"changes {printable(wanted[0])}, which {other.name} makes"
         for f in theirs.files:
             for line in (x for h in f.hunks for x in h.added):
                 if line.strip() in missing_lines and _touches(parsed, f.path):

@@ -45,6 +45,11 @@ class Parsed(NamedTuple):
     defects: tuple[Defect, ...]
 
     @property
+    def made(self) -> set[str]:
+        """The paths at which it makes a file."""
+        return {f.new for f in self.files if f.new and f.operation in ("create", "rename", "copy")}
+
+    @property
     def damage(self) -> str:
         """Why nobody can tell what it does, in words; empty where it can be read."""
         if self.defects:

@@ -87,7 +87,7 @@ def test_errors_and_hints(small: Project, forked: Forked) -> None:
     assert forked("disable", "31").code == 0
     said = forked("deps", SECOND).screen.splitlines()
     assert said == [f"error: {SECOND} is disabled", f"hint: opencoti-patches enable {SECOND}"]
-    folder = "../work/../work/../work/../work/../work/../work/../work"
+    folder = "/".join([f"../{forked.root.name}"] * 7)  # the same one, the long way round
     for args, command in (
         (["bump", "--continue"], "bump REV-OR-VERSION"),
         (["absorb", "no-such-folder-with-a-name-that-is-long"], "edit PATCH DIR"),
