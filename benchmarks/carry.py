@@ -13,6 +13,7 @@ import argparse
 import json
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -78,8 +79,17 @@ def measure(root: Path, files: int, given: argparse.Namespace) -> list[tuple[str
     def rebase() -> None:
         git(clone, "rebase", "-q", "--onto", "new", "base", "work")
 
-    ours = timed(bump, given.runs, again)
-    theirs = timed(rebase, given.runs, lambda: git(clone, "checkout", "-q", "-f", "-B", "work", "series"))
+    def back() -> None:
+        git(clone, "checkout", "-q", "-f", "-B", "work", "series")
+
+    # by turns, so that both see the same machine
+    took: dict[str, list[float]] = {"rebase": [], "bump": []}
+    for _ in range(given.runs):
+        again()
+        back()
+        took["rebase"].append(timed(rebase, 1))
+        took["bump"].append(timed(bump, 1))
+    theirs, ours = (statistics.median(took[name]) for name in ("rebase", "bump"))
     where = f"{given.patches} patches of which {moved} drift, {files} files"
     return [
         (f"git rebase: {where}", f"{theirs:.2f} s", ""),

@@ -77,5 +77,5 @@ class Astray:
             was, now = self.old.get(path), self.new.get(path)
             before, after = (self.contents.of(e) if was != now else None for e in (was, now))
             lines = set(lines_of(before or b""))
-            self._unlike[path] = after is not None and 2 * len(lines & set(lines_of(after))) < len(lines)
+            self._unlike[path] = after is not None and 2 * len(lines.intersection(lines_of(after))) < len(lines)
         return self._unlike[path]

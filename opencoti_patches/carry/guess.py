@@ -72,7 +72,8 @@ def took(parsed: Parsed, now: Replay) -> Took | None:
                 offset = at - position(hunk, 0)
                 if offset:
                     found.append(Landing(number, hunk.number, at + 1, offset))
-                lines[at : at + len(old)], end = hunk.new, at + len(hunk.new)
+                new = hunk.new
+                lines[at : at + len(old)], end = new, at + len(new)
         files |= dict.fromkeys(names)
         if f.operation == "copy":
             files[f.old or ""] = now.lines(f.old or "")
@@ -92,11 +93,9 @@ def _found(lines: Lines, hunk: Hunk, old: Lines) -> int | None:
         return last if _fits(lines, old, last) else None
     if _fits(lines, old, at):
         return at
-    for far in range(1, len(lines) + 1):
-        for there in (at + far, at - far):
-            if _fits(lines, old, there):
-                return there
-    return None
+    longest = max(range(len(old)), key=lambda i: len(old[i]))  # which hardly stands in many places
+    places = (i - longest for i, line in enumerate(lines) if line == old[longest])
+    return min((p for p in places if _fits(lines, old, p)), key=lambda p: (abs(p - at), -p), default=None)
 
 
 def _fits(lines: Lines, old: Sequence[bytes], at: int) -> bool:

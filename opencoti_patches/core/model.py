@@ -82,12 +82,12 @@ class Hunk(NamedTuple):
     @property
     def old(self) -> list[bytes]:
         """The lines that must stand in the file: context and removed ones."""
-        return [line[1:] for line in self.lines if line[:1] in b" -"]
+        return [line[1:] for line in self.lines if line[:1] != b"+"]
 
     @property
     def new(self) -> list[bytes]:
         """The lines that stand there afterwards: context and added ones."""
-        return [line[1:] for line in self.lines if line[:1] in b" +"]
+        return [line[1:] for line in self.lines if line[:1] != b"-"]
 
     @property
     def removed(self) -> list[bytes]:

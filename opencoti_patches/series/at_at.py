@@ -26,10 +26,13 @@ def numbers(line: bytes) -> Numbers | None:
     m = _LINE.match(line)
     if m is None:
         return None
-    fields = [(b"1" if x is None else x).lstrip(b"0") or b"0" for x in m.group(1, 2, 3, 4)]
+    a, b, c, d, section = m.groups(b"1")
+    if len(a) < 10 and len(b) < 10 and len(c) < 10 and len(d) < 10:  # as good as always
+        return Numbers(int(a), int(b), int(c), int(d), section.rstrip(b"\r"), "")
+    fields = [x.lstrip(b"0") or b"0" for x in (a, b, c, d)]
     # the longest is compared by its length first: Python reads no number of thousands of digits
     found = [int(x) if len(x) <= 10 else _MOST + 1 for x in fields]
     most = next((x.decode() for x, n in zip(fields, found, strict=True) if n > _MOST), "")
     old_start, old_count, new_start, new_count = (min(n, _MOST) for n in found)
     shown = most if len(most) <= 20 else f"{most[:17]}..."
-    return Numbers(old_start, old_count, new_start, new_count, m[5].rstrip(b"\r"), shown)
+    return Numbers(old_start, old_count, new_start, new_count, section.rstrip(b"\r"), shown)
