@@ -9,32 +9,27 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
 from itertools import takewhile
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import confirm, guess, outdated, over, remember, rows
+from opencoti_patches.carry import guess, over, remember, rows
 from opencoti_patches.carry.again import as_before
-from opencoti_patches.carry.apart import unreached
-from opencoti_patches.carry.astray import Astray
-from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.bases import Bases
 from opencoti_patches.carry.guess import Guess, places
 from opencoti_patches.carry.left_out import missing
 from opencoti_patches.carry.marks import marked
 from opencoti_patches.carry.model import Bumped, Clash, First, HunkHow, Marked, Row
-from opencoti_patches.carry.old_side import Old
 from opencoti_patches.carry.resolutions import Resolution
 from opencoti_patches.carry.sides import clashes
 from opencoti_patches.carry.staged import staged
-from opencoti_patches.core.model import NOT_TEXT, Entry, IndexEntry, PatchName, Series, TreeId
+from opencoti_patches.core.model import Entry, PatchName, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.diagnose import diagnose
-from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import Replay
-from opencoti_patches.plan.scratch import Scratch, touched
+from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series.parse import Parsed, parse
 
@@ -60,7 +55,8 @@ def bump(
         folder = folder or stack.enter_context(fs.scratch(store.scratch, "bump-"))
         walk = _Walk(series.entries, old_base, new_base, store, folder, project, tag, known)
         found = walk.run(resolved or {}, skipped, progress or Silent())
-        return Bumped(found, walk.conflict, walk.reused, walk.made, walk.outdated)
+        taken = [r.name for r in found if r.status in ("kept", "renumbered")]
+        return Bumped(found, walk.conflict, walk.reused, walk.made, lambda: walk.bases.outdated(taken))
 
 
 class _Walk:
@@ -77,49 +73,27 @@ class _Walk:
     ) -> None:
         self.entries = entries
         self.known = known
-        self.reused: dict[PatchName, tuple[Resolution, ...]] = {}
-        self.made: dict[PatchName, Entry] = {}
-        self.old_base, self.new_base = old_base, new_base
         self.store = store
         self.folder = folder
         self.project, self.tag = project, tag
         self.parsed = {e.name: parse(e.raw, e.strip, e.reverse) for e in entries}
-        listing = Listing.of(new_base, store.listings)
-        self.scratch = Scratch(store.repo, new_base, listing, folder, {}, touched(self.parsed.values()))
+        self.place = {e.name: i for i, e in enumerate(entries)}
         self.rows: list[Row] = []
         self.failed: list[tuple[Entry, Parsed]] = []
-        self.conflict: First | None = None
         self.skipped: frozenset[PatchName] = frozenset()
-        self.old_listing = Listing.of(old_base, store.listings)
-        self.contents = Contents(store.repo, folder)
-        moved = cache(lambda: store.repo.renames(old_base, new_base, replaced=True))
-        self.astray = Astray(self.old_listing, self.scratch.listing, self.contents, moved, self.failed)
-        self.place = {e.name: i for i, e in enumerate(entries)}
-        self.compared = False
-        self.aside: frozenset[PatchName] = frozenset()  # taken to be as they were, without a look
+        self.made: dict[PatchName, Entry] = {}
+        self.reused: dict[PatchName, tuple[Resolution, ...]] = {}
+        self.conflict: First | None = None
+        self.merged: dict[PatchName, Marked] = {}  # what is marked of those in conflict
+        self.bases = Bases(entries, self.parsed, old_base, new_base, store, folder, self.failed)
+        self.scratch = self.bases.scratch
         self.careful = False  # git answered otherwise than was expected: it is asked patch by patch
-
-    @cached_property
-    def old(self) -> Old:
-        """The old side, looked at once git has refused something."""
-        old = Old(self.entries, self.parsed, self.old_base, self.store, self.folder / "old", self.contents)
-        old.rewind(self.aside)
-        return old
-
-    @cached_property
-    def renames(self) -> dict[str, str]:
-        """What upstream renamed between the bases."""
-        return self.store.repo.renames(self.old_base, self.new_base)
 
     def run(
         self, resolved: Mapping[PatchName, bytes], skipped: frozenset[PatchName], progress: Progress
     ) -> tuple[Row, ...]:
         self.skipped = skipped  # what stands on these is for a person to mend, now
-        touching = {name: touched([one]) for name, one in self.parsed.items()}
-        every = set().union(*touching.values())
-        differ = {p for p in every if self.old_listing.get(p) != self.scratch.listing.get(p)}
-        differ.update(p for one in self.parsed.values() for p in self.astray.homeless(one))
-        self.aside = unreached(touching, differ.union(*(touching[name] for name in {*resolved, *skipped})))
+        self.bases.set_aside({*resolved, *skipped})
         while len(self.rows) < len(self.entries):
             progress.update("carrying", len(self.rows), len(self.entries), "patches")
             entry = self.entries[len(self.rows)]
@@ -131,12 +105,6 @@ class _Walk:
             else:
                 self._take(resolved.keys() | skipped)
         return tuple(self.rows)
-
-    def outdated(self) -> tuple[str, ...]:
-        """See ``Bumped``."""
-        taken = [r.name for r in self.rows if r.status in ("kept", "renumbered") and r.name not in self.aside]
-        sides = outdated.Sides(self.old_listing, self.scratch.listing, self.contents, self._diff)
-        return outdated.notes(taken, self.parsed, sides)
 
     def _take(self, stops: set[PatchName] | frozenset[PatchName]) -> None:
         """Let git take as many as it does, then carry the one that it refuses."""
@@ -151,35 +119,26 @@ class _Walk:
                 self._ask(guesses)
                 return
             run = run[:1]
-        now = self._now(run)
+        now = self.bases.now(run)
         landings, errors = self.scratch.take(run)
         for e, landed in zip(run, landings, strict=False):
-            self.rows.append(rows.taken(e, self.parsed[e.name], landed, self._doubts(e, landed, now)))
+            self.rows.append(rows.taken(e, self.parsed[e.name], landed, self.bases.doubts(e, landed, now)))
             now.apply(self.parsed[e.name], {(w.file, w.hunk): w.offset for w in landed})
         if errors is not None:
             self.rows.append(self._refused(run[len(landings)], errors))
 
-    def _now(self, run: Sequence[Entry]) -> Replay:
-        """The files that these patches touch, as they are now; but for those that are left aside."""
-        state = dict(self.scratch.state())
-        paths = touched(self.parsed[e.name] for e in run if e.name not in self.aside)
-        was = {p: self.old_listing.get(p) for p in paths}
-        self.contents.fetch(e for p in paths for e in (state.get(p), was[p] if was[p] != state.get(p) else None))
-        held = touched(self.parsed.values())  # by the scratch index; upstream may have renamed a file to another
-        return Replay(lambda p: self.contents.of((state if p in held else self.scratch.listing).get(p)), paths)
-
     def _guesses(self, run: Sequence[Entry]) -> list[Guess]:
         """How git is expected to take the patches of a run, those that it would refuse carried; up to the first
         that wants a closer look. In memory, so that git is asked once for all of them."""
-        now = self._now(run)
+        now = self.bases.now(run)
         guesses: list[Guess] = []
         for e in run:
-            if e.name in self.aside:
+            if e.name in self.bases.aside:
                 guesses.append(Guess(e, (), Row(name=e.name, status="kept")))
                 continue
             took = guess.took(self.parsed[e.name], now)
             if took is not None:
-                row = rows.taken(e, self.parsed[e.name], took.landed, self._doubts(e, took.landed, now))
+                row = rows.taken(e, self.parsed[e.name], took.landed, self.bases.doubts(e, took.landed, now))
                 guesses.append(Guess(e, took.landed, row))
                 now.advance(took.files)
                 continue
@@ -199,8 +158,8 @@ class _Walk:
 
     def _carried(self, entry: Entry, now: Replay) -> Row | None:
         """The row of a patch that git would refuse; None if it cannot be carried as a matter of course."""
-        self.old.goto(entry)
-        exact = self.old.exact(entry)
+        self.bases.old.goto(entry)
+        exact = self.bases.old.exact(entry)
         if exact is None or entry.reverse or not guess.readable(exact, self.scratch.state()):
             return None
 
@@ -209,7 +168,7 @@ class _Walk:
             return None if lines is None else b"".join(lines)
 
         try:
-            return self._row(entry, over.carry(entry, exact, self._sides()._replace(now=content)), "")
+            return self._row(entry, over.carry(entry, exact, self.bases.sides()._replace(now=content)), "")
         except over.Conflict:
             return None
 
@@ -222,7 +181,7 @@ class _Walk:
         asked = [g.entry for g in guesses if g.entry is not None]
         if whole:
             # the series as it will be: the answer goes on record, where the proof of it looks first
-            found = check(Series(dir=self.folder, entries=tuple(asked)), self.new_base, self.store)
+            found = check(Series(dir=self.folder, entries=tuple(asked)), self.bases.new_base, self.store)
             landings, right = (), all(v.status == "clean" for v in found.verdicts)
         else:
             landings, errors = self.scratch.take(asked) if asked else ((), None)
@@ -233,32 +192,8 @@ class _Walk:
             return
         if landings:
             self.scratch.undo()
-        self.careful = not self.aside  # the next guess is one with a look at each
-        self.aside = frozenset()
-        if "old" in self.__dict__:
-            self.old.rewind()
-            self.old.goto(self.entries[len(self.rows)])
-
-    def _doubts(self, entry: Entry, landed: Sequence[Landing], now: Replay) -> list[str]:
-        """What upstream's diff does not confirm of a patch that git took."""
-        found = self.astray.doubts(self.parsed[entry.name])
-        for number, f in enumerate(self.parsed[entry.name].files):
-            offsets = {w.hunk: w.offset for w in landed if w.file == number}
-            same = f.old and self.old_listing.get(f.old) == self.scratch.listing.get(f.old)
-            if f.operation != "modify" or not f.old or (same and not offsets) or entry.reverse:
-                continue
-            self.old.goto(entry)
-            exact, before, after = self.old.exact(entry), self.old.replay.lines(f.old), now.lines(f.old)
-            if exact is not None and before is not None and after is not None and before != after:
-                found += confirm.doubts(f, exact.files[number], offsets, before, after, self._diff)
-        return found
-
-    def _diff(self, a: bytes, b: bytes) -> bytes:
-        if not self.compared:
-            self.compared = True
-            both = {p: (self.old_listing.get(p), self.scratch.listing.get(p)) for p in touched(self.parsed.values())}
-            self.contents.compare(both)
-        return self.contents.diff(a, b)
+        self.careful = not self.bases.aside  # the next guess is one with a look at each
+        self.bases.look_at_all(self.entries[len(self.rows)])
 
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
         if errors := self._put(entry, raw):
@@ -266,8 +201,8 @@ class _Walk:
         return rows.by_hand(entry, self.parsed[entry.name], raw)
 
     def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
-        self.old.goto(entry)
-        exact = self.old.exact(entry)
+        self.bases.old.goto(entry)
+        exact = self.bases.old.exact(entry)
         left_out = ""
         if self.failed:
             verdict = diagnose(
@@ -291,7 +226,7 @@ class _Walk:
         if entry.reverse:
             return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())
         try:
-            carried = over.carry(entry, exact, self._sides())
+            carried = over.carry(entry, exact, self.bases.sides())
         except over.Conflict as e:
             again = self._as_before(entry, left_out)
             if isinstance(again, Row):
@@ -312,23 +247,24 @@ class _Walk:
 
     def _before(self) -> TreeId:
         """The tree that the next patch has to go on."""
-        return self.store.repo.tree_with(self.new_base, self.scratch.changes())
+        return self.store.repo.tree_with(self.bases.new_base, self.scratch.changes())
 
     def _marked(self, entry: Entry) -> Marked:
-        self.old.goto(entry)
-        return marked(
-            entry.name, self.old.exact(entry) or self.parsed[entry.name], self._sides(), self.store.repo, self.folder
-        )
+        if entry.name not in self.merged:
+            self.bases.old.goto(entry)
+            patch = self.bases.old.exact(entry) or self.parsed[entry.name]
+            self.merged[entry.name] = marked(entry.name, patch, self.bases.sides(), self.store.repo, self.folder)
+        return self.merged[entry.name]
 
     def _as_before(self, entry: Entry, left_out: str) -> Row | str:
         """The row of a patch whose conflict was resolved before; else what is to be said of that, mostly
         nothing."""
         if not self.known:
             return ""
-        merge, state = self._marked(entry), self.scratch.state()
+        merge = self._marked(entry)
 
         def read(path: str) -> remember.Held:
-            held = state.get(path) or self.scratch.listing.get(path)
+            held = self.bases.held(path)
             return None if held is None or held[0] == "160000" else (held[0], self.store.repo.blobs([held[1]])[held[1]])
 
         earlier = self.entries[len(self.rows) - 1].name if self.rows else None
@@ -351,25 +287,6 @@ class _Walk:
         self.reused[entry.name] = again.used
         return again.row
 
-    def _sides(self) -> over.Sides:
-        state = self.scratch.state()
-
-        def now(path: str) -> bytes | None:
-            held: IndexEntry | None = state.get(path) or self.scratch.listing.get(path)
-            if held is None or held[0] in NOT_TEXT:
-                return None
-            return self.contents.of(held)
-
-        return over.Sides(
-            old=self.old.replay.lines,
-            now=now,
-            state=state,
-            diff=self._diff,
-            renamed=lambda p: self.renames.get(p),
-            displaced=lambda p: self.renames.get(p) if self.astray.is_unlike(p) else None,
-            holding=lambda line: self.old.gained(line, self.new_base),
-        )
-
     def _written(self, entry: Entry, carried: over.Over, left_out: str) -> Row:
         """The row of a carried patch, once git has taken it."""
         row = self._row(entry, carried, left_out)
@@ -390,7 +307,7 @@ class _Walk:
         earlier = self.entries[at - 1].name if at else None
         parsed = self.parsed[entry.name]
         stay = parsed._replace(files=tuple(f for f in parsed.files if f.path not in carried.renamed))
-        carried = carried._replace(doubts=(*self.astray.doubts(stay), *carried.doubts))
+        carried = carried._replace(doubts=(*self.bases.astray.doubts(stay), *carried.doubts))
         return rows.carried(entry, parsed, carried, left_out, earlier=earlier, project=self.project, tag=self.tag)
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
