@@ -6,9 +6,11 @@ import difflib
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
+
+from opencoti_patches.plan.replay import lines_of
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.]*|\s+|[^\w\s]")
@@ -154,6 +156,12 @@ def _likeness(a: list[bytes], b: list[bytes]) -> float:
     if a == b:
         return 1.0
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
+
+
+def aligned(old: list[bytes], new: bytes, diff: Callable[[bytes, bytes], bytes]) -> Alignment:
+    """Two contents of a file by the ``diff`` that git gives of them."""
+    before = b"".join(old)
+    return Alignment(old, lines_of(new), regions_of(diff(before, new)) if before != new else [])
 
 
 def regions_of(diff: bytes) -> list[Region]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from opencoti_patches.carry.align import Alignment, regions_of
+from opencoti_patches.carry.align import Alignment, aligned
 from opencoti_patches.core.model import FilePatch, printable
 from opencoti_patches.plan.places import enclosing, has_functions, occurrences, same_function
 from opencoti_patches.plan.replay import Lines, position, put
@@ -38,7 +38,7 @@ def doubts(
             found.append(f"{printable(f.path)}, hunk {hunk.number} was in '{was_}', is in '{now_ or 'no function'}'")
         elif not once:
             if alignment is None:
-                alignment = Alignment(before, now, regions_of(diff(b"".join(before), b"".join(now))))
+                alignment = aligned(before, b"".join(now), diff)
             if not _aligned(alignment, was.old_start - 1, len(was.old), at - (len(new) - len(now))):
                 found.append(
                     f"{printable(f.path)}, hunk {hunk.number} landed at line {at + 1}, which upstream's diff does not confirm"

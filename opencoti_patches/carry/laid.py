@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry.align import Alignment, regions_of
+from opencoti_patches.carry.align import Alignment, aligned
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.marks import tree_of
 from opencoti_patches.carry.merged import Merged, merge
@@ -11,7 +11,6 @@ from opencoti_patches.core.model import Series, Verdict, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.made_on import made_on
-from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.series.parse import Parsed
 from opencoti_patches.tree.settled import settle
 from opencoti_patches.tree.worktree import At, Moved, WorkTree
@@ -29,16 +28,13 @@ def lay(work: WorkTree, series: Series, verdict: Verdict, at: At, store: Store, 
     with fs.scratch(store.scratch, "merge-") as folder:
         texts = Contents(store.repo, folder)
 
-        def aligned(parsed: Parsed) -> dict[str, Alignment]:
+        def as_made(parsed: Parsed) -> dict[str, Alignment]:
             known = made_on(parsed, store.repo) or {}
             now = {path: texts.of(held.get(renamed.get(printable(path), path))) for path in known}
             pairs = {p: (known[p], text) for p, text in now.items() if text is not None}
-            return {
-                path: Alignment(old, lines_of(text), regions_of(texts.diff(b"".join(old), text)))
-                for path, (old, text) in pairs.items()
-            }
+            return {path: aligned(old, text, texts.diff) for path, (old, text) in pairs.items()}
 
-        made = merge(entry, held.get, lambda oid: store.repo.blobs([oid])[oid], renamed, aligned)
+        made = merge(entry, held.get, lambda oid: store.repo.blobs([oid])[oid], renamed, as_made)
     moved = work.move(At(tree=tree_of(at.tree, made.files, store.repo)), force=force, to_edit=True, series=series)
     settle(work, At(tree=at.tree, patch=at.patch, also=tuple(made.files)))
     return moved, made

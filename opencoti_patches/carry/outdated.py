@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from opencoti_patches.carry.align import Alignment, regions_of
+from opencoti_patches.carry.align import aligned
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
@@ -57,6 +57,5 @@ class Sides:
         """What the edits of such a file mean for lines that a patch adds."""
         if path not in self._followers:
             before, now = self.texts(path)
-            regions = regions_of(self._diff(before, now))
-            self._followers[path] = Follower(Alignment(lines_of(before), lines_of(now), regions))
+            self._followers[path] = Follower(aligned(lines_of(before), now, self._diff))
         return self._followers[path]

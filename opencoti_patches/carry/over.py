@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.carry import heads, threeway
-from opencoti_patches.carry.align import Alignment, Region, regions_of
+from opencoti_patches.carry.align import Alignment, Region, aligned
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
 from opencoti_patches.carry.in_way import in_way
@@ -283,8 +283,8 @@ class _Carry:
             self.made[f.new or ""] = _Both(was, None if was is None else b"".join(was))
             self.live += 1
             return self.entry.raw[f.span[0] : f.span[1]]
-        new = lines_of(now)
-        alignment = Alignment(old, new, regions_of(self.sides.diff(before, now)) if before != now else [])
+        alignment = aligned(old, now, self.sides.diff)
+        new = alignment.new
         self.live += f.operation in ("rename", "copy", "delete") or bool(f.new_mode and f.old_mode != f.new_mode)
         self.texts.append((before, now))
         if back := still_used(f, before, now):

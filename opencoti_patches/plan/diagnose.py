@@ -11,7 +11,6 @@ from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import apply_reject
 from opencoti_patches.doors.git.apply import GIVES_UP
 from opencoti_patches.plan.explain import Explainer
-from opencoti_patches.plan.made_on import made_on
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.parse import Parsed
 
@@ -62,7 +61,6 @@ def diagnose(
         files=files,
         problems=tuple(problems),
         without=before,
-        known=made_on(parsed, scratch.repo) is not None,
     )
     if parsed.by_chance:
         return verdict
