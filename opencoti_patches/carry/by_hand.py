@@ -6,7 +6,6 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, note
 from opencoti_patches.carry.compose import composed
 from opencoti_patches.core.model import Entry, PatchName, TreeId
-from opencoti_patches.series.header import with_note
 from opencoti_patches.series.parse import parse
 
 
@@ -27,4 +26,4 @@ def patch_of(
     old = parse(entry.raw, entry.strip)
     same = guards.compare(old, parse(raw, entry.strip)).same
     line = note.note(project, previous, [why], adapted=not same, tag=tag)
-    return with_note(old.header, line) + raw[len(old.header) :]
+    return note.headed(entry, raw, line)

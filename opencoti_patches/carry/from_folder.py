@@ -15,7 +15,6 @@ from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress
 from opencoti_patches.plan.strict import check
-from opencoti_patches.series.header import with_note
 from opencoti_patches.series.order import entry_of
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.tree import trees
@@ -101,14 +100,13 @@ def rewritten(
             tree=snapshot.now,
             raw=raw,
         )
-    header = with_note(old.header, note.note(project, previous, [reason], adapted=adapted, tag=tag))
     return Row(
         name=name,
         status="adapted" if adapted else "regenerated",
         reason="; ".join([reason, *(f"dropped {x}" for x in found.lost)]),
         interdiff=found.interdiff,
         tree=snapshot.now,
-        raw=header + raw[len(old.header) :],
+        raw=note.headed(entry, raw, note.note(project, previous, [reason], adapted=adapted, tag=tag)),
     )
 
 

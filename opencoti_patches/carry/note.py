@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.core.model import PatchName
+from opencoti_patches.core.model import Entry, PatchName
+from opencoti_patches.series.diffstat import kept_up
+from opencoti_patches.series.header import with_note
 from opencoti_patches.series.order import number_of
+from opencoti_patches.series.parse import parse
 
 
 def today() -> str:
@@ -28,6 +31,13 @@ def note(project: str, before: PatchName | None, reasons: Sequence[str], *, adap
     return (
         f"{project} note ({when}): hunk regenerated via snapshot-diff against {bootstrap_of(before)}; {why}. {content}"
     )
+
+
+def headed(entry: Entry, raw: bytes, line: str) -> bytes:
+    """New bytes that stand under the header of ``entry``, with a note in it; the rest of the header stays, but for a
+    diffstat as git writes it, which follows."""
+    old = parse(entry.raw, entry.strip).header
+    return with_note(kept_up(old, entry.raw, raw) or old, line) + raw[len(old) :]
 
 
 def bootstrap_of(before: PatchName | None) -> str:

@@ -38,7 +38,6 @@ from opencoti_patches.plan.moved import moved_warnings
 from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.scratch import Scratch, touched
-from opencoti_patches.series.header import with_note
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.repair import repaired
 
@@ -214,8 +213,7 @@ class _Walk:
         same = found.same_added and (found.same_removed or found.normalised)
         adapted = bool(doubts) or not same
         earlier = self.entries[len(self.rows) - 1].name if self.rows else None
-        header = with_note(parsed.header, note.note(self.project, earlier, notes, adapted=adapted, tag=self.tag))
-        raw = header + raw[len(parsed.header) :]
+        raw = note.headed(entry, raw, note.note(self.project, earlier, notes, adapted=adapted, tag=self.tag))
         fresh = self._staged(entry, raw)
         _, errors = self.scratch.take([fresh])
         if errors is not None:

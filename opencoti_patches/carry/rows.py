@@ -10,7 +10,6 @@ from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.model import Carried, HunkHow, Row
 from opencoti_patches.core.model import Entry, FilePatch, PatchName, printable
 from opencoti_patches.doors.git import Landing
-from opencoti_patches.series.header import with_note
 from opencoti_patches.series.parse import Parsed, parse
 
 
@@ -52,7 +51,7 @@ def carried(
 
     def noted(adapted: bool) -> bytes:
         line = note.note(project, earlier, why or ["context changed by upstream"], adapted=adapted, tag=tag)
-        return with_note(parsed.header, line) + found.raw[len(parsed.header) :]
+        return note.headed(entry, found.raw, line)
 
     doubts = [*([left_out] if left_out else []), *found.doubts, *found.done]
     raw = noted(False)

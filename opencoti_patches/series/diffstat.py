@@ -32,6 +32,15 @@ class _File(NamedTuple):
 def follow(header: bytes, old: bytes, new: bytes) -> bytes:
     """The header of patch ``old`` as it belongs above patch ``new``. A diffstat to the letter as git writes that of
     ``old`` becomes that of ``new``; another one would be wrong, and is taken out. Every other byte stays."""
+    found = kept_up(header, old, new)
+    if found is not None:
+        return found
+    text, mark, below = header.partition(_MARK)
+    return text + mark + _STAT.sub(b"", below)
+
+
+def kept_up(header: bytes, old: bytes, new: bytes) -> bytes | None:
+    """As ``follow``, but None where a diffstat is not as git writes it."""
     text, mark, below = header.partition(_MARK)
     if not mark or not _STAT.search(below):
         return header
@@ -42,7 +51,9 @@ def follow(header: bytes, old: bytes, new: bytes) -> bytes:
         for modes in (True, False):  # --stat --summary, and --stat alone
             if below.count(before := _stat(was, width, modes)) == 1:
                 return text + mark + below.replace(before, _stat(now, width, modes))
-    return text + mark + _STAT.sub(b"", below)
+            if below.count(_stat(now, width, modes)) == 1:  # it was kept up before
+                return header
+    return None
 
 
 def is_gone(old: bytes, new: bytes) -> bool:

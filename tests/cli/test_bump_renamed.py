@@ -30,6 +30,18 @@ def test_a_patch_goes_along_with_a_renamed_file(carry: Carry, diff: Diff, style:
     assert run("check", "--no-offset").code == 0
 
 
+@pytest.mark.parametrize(
+    "stat", [" old/f.c | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n", " old/f.c |    2 +-\n"]
+)
+def test_the_diffstat_of_a_mail_names_the_file_as_it_is(carry: Carry, diff: Diff, stat: str) -> None:
+    head = f"From: A <a@example.com>\nSubject: [PATCH] f\n\nWhy.\n---\n{stat}\n"
+    run = carry({"old/f.c": OLD}, {"src/new.c": NEW}, {"0001-f.patch": head + diff("old/f.c", OLD, OURS)})
+    assert run("bump", "new", "--json").json["patches"][0]["status"] == "regenerated"
+    _, _, below = (run.root / "patches/0001-f.patch").read_text().partition("\nWhy.\n---\n")
+    as_git_writes_it = stat.endswith("(-)\n")
+    assert below.startswith(stat.replace("old/f.c", "src/new.c") if as_git_writes_it else stat), below
+
+
 def test_a_renamed_file_of_which_upstream_has_a_copy_is_a_doubt(carry: Carry, diff: Diff) -> None:
     run = carry({"f.c": OLD}, {"g.c": NEW, "h.c": NEW + "int more;\n"}, {"0001-f.patch": diff("f.c", OLD, OURS)})
     ran = run("bump", "new", "--json")
