@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from opencoti_patches.plan.places import squeezed
 from opencoti_patches.plan.replay import lines_of
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -21,11 +22,6 @@ _REGION = 400  # lines of a replaced region up to which edited lines are looked 
 def tokens(line: bytes) -> list[bytes]:
     """A line as words, numbers, single signs and runs of white space; joined they are the line."""
     return _TOKEN.findall(line)
-
-
-def squeezed(line: bytes) -> bytes:
-    """A line with white space aside."""
-    return b" ".join(line.split())
 
 
 def bare(line: bytes) -> bytes:

@@ -16,7 +16,7 @@ from opencoti_patches.carry import ladder
 from opencoti_patches.carry.align import Alignment
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import NOT_TEXT, Entry, FilePatch, Hunk, IndexEntry, encode, printable
-from opencoti_patches.plan.nearest import nearest
+from opencoti_patches.plan.nearest import Text, nearest
 from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import Parsed, parse
@@ -244,7 +244,7 @@ def _region(lines: Lines, hunk: Hunk, expected: int) -> tuple[int, int]:
     empty region at the line that the hunk names."""
     old = hunk.old
     expected = min(max(expected, 0), len(lines))
-    near = nearest(lines, hunk._replace(old_start=expected + 1))
+    near = nearest(Text(lines), hunk._replace(old_start=expected + 1))
     starts = dict.fromkeys([expected, *([near.line - 1] if near.line else [])])
     best = max(starts, key=lambda s: (sum(b.size for b in _blocks(old, lines, s)), -abs(s - expected)))
     blocks = _blocks(old, lines, best)

@@ -8,16 +8,18 @@ no place is put aside as a conflict, and the rest goes on without it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import by_blob, guards, heads, ladder, note, over, rows
+from opencoti_patches.carry import guards, heads, ladder, note, over, rows
 from opencoti_patches.carry.compose import composed
+from opencoti_patches.carry.ground import Ground, Tree, known
 from opencoti_patches.carry.in_way import in_way, other_kind
 from opencoti_patches.carry.model import HunkHow, Row
 from opencoti_patches.carry.staged import staged
+from opencoti_patches.carry.supposed import suppose
 from opencoti_patches.core.model import (
     NOT_TEXT,
     Entry,
@@ -157,14 +159,34 @@ class _Walk:
             parsed = parse(entry.raw, entry.strip, entry.reverse)
             self.scratch.ask(touched([parsed]))
         elsewhere = [f"{printable(path)} is {printable(it)} now" for path, it in now.items()]
-        try:
-            return self._carried(entry, parsed, mended, verdict.cause or "", elsewhere)
-        except _Conflict as e:
-            if (row := self._from_blobs(entry, parsed, mended, elsewhere)) is not None:
-                return row
-            self.failed.append((entry, parsed))
-            problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
-            return Row(name=entry.name, status="conflict", reason=str(e) or f"{verdict.cause}", hunks=problems)
+        why = ""
+        rungs: Sequence[Callable[[], Row]] = (
+            lambda: self._carried(entry, parsed, mended, verdict.cause or "", elsewhere),
+            lambda: self._from(self._known(entry, parsed), entry, mended, elsewhere),
+            lambda: self._from(self._supposed(entry, parsed), entry, mended, elsewhere),
+        )
+        for rung in rungs:
+            try:
+                return rung()
+            except _Conflict as e:
+                why = str(e) or why
+        self.failed.append((entry, parsed))
+        problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
+        return Row(name=entry.name, status="conflict", reason=why or f"{verdict.cause}", hunks=problems)
+
+    def _known(self, entry: Entry, parsed: Parsed) -> Ground:
+        """The contents that a patch was made on, where the store has them."""
+        found = None if entry.reverse else known(parsed, Tree(self.scratch, self.store.repo, self.folder))
+        if found is None:
+            raise _Conflict
+        return found
+
+    def _supposed(self, entry: Entry, parsed: Parsed) -> Ground:
+        """What a patch may have been made on."""
+        found = "" if entry.reverse else suppose(parsed, Tree(self.scratch, self.store.repo, self.folder))
+        if isinstance(found, str):
+            raise _Conflict(found)
+        return found
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
         return staged(entry, raw, self.folder / f"{len(self.rows)}.patch")
@@ -229,29 +251,23 @@ class _Walk:
             raw=raw,
         )
 
-    def _from_blobs(
-        self, entry: Entry, parsed: Parsed, mended: tuple[str, ...], elsewhere: Sequence[str]
-    ) -> Row | None:
-        """Three-way, where the store has the contents that the patch was made on; None if it has not, or a change
-        finds no place so either."""
-        sides = by_blob.sides(parsed, self.scratch, self.store.repo, self.folder)
-        if sides is None or entry.reverse:
-            return None
+    def _from(self, ground: Ground, entry: Entry, mended: tuple[str, ...], elsewhere: Sequence[str]) -> Row:
+        """The row of a patch that is carried over from there."""
         try:
-            carried = over.carry(entry, rows.exact(parsed, ()), sides)
-        except over.Conflict:
-            return None
-        if not carried.left:
-            return None  # the tree has all of it: a person has to say what becomes of the patch
+            carried = over.carry(entry, ground.parsed, ground.sides)
+        except over.Conflict as e:
+            raise _Conflict(rows.words(str(e), "the tree")) from None
+        if not carried.left:  # a person has to say what becomes of the patch
+            raise _Conflict("nothing is left of it: the tree has all that it does")
         row = rows.carried(
             entry,
-            parsed,
-            carried._replace(doubts=(*elsewhere, *carried.doubts)),
+            parse(entry.raw, entry.strip, entry.reverse),
+            carried._replace(doubts=(*elsewhere, *ground.doubts, *carried.doubts)),
             "",
             earlier=self.entries[len(self.rows) - 1].name if self.rows else None,
             project=self.project,
             tag=self.tag,
-            notes=[*mended, "three-way with the contents that its index lines name"],
+            notes=[*mended, ground.what],
         )
         row = row._replace(  # on one base: whatever changed, a patch did
             reason=rows.words(row.reason, "the tree"),
@@ -261,7 +277,9 @@ class _Walk:
         raw = row.raw or b""
         self.scratch.ask(touched([parse(raw, entry.strip)]))
         _, errors = self.scratch.take([self._staged(entry, raw)])
-        return row if errors is None else None
+        if errors is not None:
+            raise _Conflict(f"what was written for it does not apply: {'; '.join(errors[:1])}")
+        return row
 
     def _bring(
         self,

@@ -14,10 +14,10 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from opencoti_patches.carry import lists
-from opencoti_patches.carry.align import Alignment, Region, bare, squeezed
+from opencoti_patches.carry.align import Alignment, Region, bare
 from opencoti_patches.carry.follow import Follower, counted
 from opencoti_patches.core.model import FilePatch, Hunk, printable
-from opencoti_patches.plan.places import function_at, functions_with, has_functions
+from opencoti_patches.plan.places import function_at, functions_with, has_functions, squeezed
 
 
 class Change(NamedTuple):

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import by_blob, over, threeway
-from opencoti_patches.carry.align import Alignment, Region, squeezed
+from opencoti_patches.carry import over, threeway
+from opencoti_patches.carry.align import Alignment, Region
+from opencoti_patches.carry.ground import Tree, known
 from opencoti_patches.carry.model import HunkHow, Row
-from opencoti_patches.carry.rows import exact
 from opencoti_patches.core.model import (
     NOT_TEXT,
     Entry,
@@ -32,8 +32,8 @@ from opencoti_patches.core.progress import Progress
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import runs_of
 from opencoti_patches.plan.listing import Listing
-from opencoti_patches.plan.nearest import nearest
-from opencoti_patches.plan.places import occurrences
+from opencoti_patches.plan.nearest import Text, nearest
+from opencoti_patches.plan.places import occurrences, squeezed
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.plan.scratch import Scratch, touched
 from opencoti_patches.series.parse import Parsed, parse
@@ -180,11 +180,11 @@ class _Walk:
 
     def _three_way(self, entry: Entry, parsed: Parsed) -> tuple[Sequence[HunkHow], bool] | None:
         """With the contents that its index lines name; None without them."""
-        sides = None if entry.reverse else by_blob.sides(parsed, self.scratch, self.store.repo, self.folder)
-        if sides is None:
+        ground = None if entry.reverse else known(parsed, Tree(self.scratch, self.store.repo, self.folder))
+        if ground is None:
             return None
         try:
-            found = over.carry(entry, exact(parsed, ()), sides)
+            found = over.carry(entry, ground.parsed, ground.sides)
         except over.Conflict as e:
             return e.hows, False
         return found.hows, not found.left
@@ -228,7 +228,7 @@ class _Walk:
         if len(hunk.new) > 1 and (exact := occurrences(lines, hunk.new)):
             at = min(exact, key=lambda i: abs(i - (hunk.new_start - 1)))
             return at + _in_new(hunk, change)
-        near = nearest(lines, _flipped(hunk))
+        near = nearest(Text(lines), _flipped(hunk))
         if near.share < _LIKE:
             return None
         begin = max(near.line - 1 - _AROUND, 0)

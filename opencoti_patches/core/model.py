@@ -189,7 +189,6 @@ class Verdict(NamedTuple):
     blocked_by: tuple[PatchName, ...] = ()  # a cascade: the failed patches that it stands on
     evidence: str = ""  # why it is called a cascade
     without: tuple[PatchName, ...] = ()  # failed patches that it applied without
-    known: bool = False  # a failed one: the store has the contents that it was made on
 
     @property
     def applied(self) -> bool:

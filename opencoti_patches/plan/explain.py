@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from opencoti_patches.core.model import Entry, FilePatch, Hunk, Problem, TreeId, printable
-from opencoti_patches.plan.nearest import difference, nearest
+from opencoti_patches.plan.nearest import Text, difference, nearest
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.scratch import Scratch
 from opencoti_patches.series.names import stripped
@@ -28,6 +28,7 @@ class Explainer:
         self.missing_files: set[str] = set()
         self.missing_lines: dict[str, list[bytes]] = {}
         self._searches = 0
+        self._texts: dict[str, Text] = {}
 
     @cached_property
     def tree(self) -> TreeId:
@@ -89,7 +90,7 @@ class Explainer:
             return [self._problem(f, "exists", f"{printable(f.new or '')} is there already")]
         hunks = [h for h in f.hunks if h.number in rejected]
         if "removal patch leaves" in said:
-            hunks = [h for h in f.hunks if h.old != self._lines(f.old or "")]
+            hunks = [h for h in f.hunks if h.old != self._text(f.old or "").lines]
             if not hunks:
                 return [
                     self._problem(f, "context-changed", "it deletes the file as an empty one, but the file has lines")
@@ -209,14 +210,13 @@ class Explainer:
     # -- hunks -------------------------------------------------------------------------------
 
     def _hunk(self, f: FilePatch, hunk: Hunk) -> Problem:
-        lines = self._lines(f.old or "")
+        text = self._text(f.old or "")
         if self.scratch.state().get(f.old or "", ("",))[0] == "120000":
-            return self._target(f, hunk, lines)
-        cause, words, line = difference(lines, hunk)
-        near = nearest(lines, hunk)
+            return self._target(f, hunk, text.lines)
+        cause, words, line = difference(text, hunk)
+        near = nearest(text, hunk)
         if cause == "context-changed":
-            have = set(lines)
-            self.missing_lines.setdefault(f.old or "", []).extend(x for x in hunk.old if x not in have)
+            self.missing_lines.setdefault(f.old or "", []).extend(x for x in hunk.old if x not in text.held)
             if near.share < _LIKE and (elsewhere := self._moved(f, hunk)):
                 cause, words = "moved", f"its lines stand in {printable(elsewhere)} now"
             elif near.share < _LIKE:
@@ -245,13 +245,16 @@ class Explainer:
             at_line=hunk.at_line,
         )
 
-    def _lines(self, path: str) -> list[bytes]:
+    def _text(self, path: str) -> Text:
         """A file's lines before the patch, or as an earlier part of the same patch makes them."""
-        if path in self.scratch.state():
-            oid = self.scratch.state()[path][1]
-            return lines_of(self.scratch.repo.blobs([oid])[oid])
-        made = next((f for f in self.parsed.files if f.new == path and f.operation == "create"), None)
-        return [x for h in made.hunks for x in h.added] if made else []
+        if path not in self._texts:
+            made = next((f for f in self.parsed.files if f.new == path and f.operation == "create"), None)
+            lines = [x for h in made.hunks for x in h.added] if made else []
+            if path in self.scratch.state():
+                oid = self.scratch.state()[path][1]
+                lines = lines_of(self.scratch.repo.blobs([oid])[oid])
+            self._texts[path] = Text(lines)
+        return self._texts[path]
 
     def _moved(self, f: FilePatch, hunk: Hunk) -> str:
         """Another file in which the hunk's lines stand now."""

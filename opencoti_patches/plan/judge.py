@@ -119,13 +119,11 @@ class Judge:
 
     def _failed(self, entry: Entry, errors: tuple[str, ...]) -> Verdict:
         from opencoti_patches.plan.diagnose import diagnose
-        from opencoti_patches.plan.made_on import made_on
 
         names = set(self.refused)
         failed = [(e, self._parsed_of(e)) for e in self.entries[: len(self.verdicts)] if e.name in names]
         parsed = self.parsed[entry.name]
-        found = diagnose(entry, parsed, errors, self.scratch, failed, self.entries[: len(self.verdicts)])
-        return found if found.status == "empty" else found._replace(known=made_on(parsed, self.store.repo) is not None)
+        return diagnose(entry, parsed, errors, self.scratch, failed, self.entries[: len(self.verdicts)])
 
     def _parsed_of(self, entry: Entry) -> Parsed:
         return self.parsed.get(entry.name) or parse(entry.raw, entry.strip, entry.reverse)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from opencoti_patches.core.model import Hunk, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.plan.places import occurrences
+from opencoti_patches.plan.places import occurrences, squeezed
 
 _DIFF_LINES = 14  # of the small diff at most
 _TELLING = re.compile(rb"\w\W*\w")  # of a line: "}" and "#endif"'s sisters stand everywhere
@@ -24,24 +25,60 @@ class Near(NamedTuple):
     diff: tuple[str, ...]
 
 
-def nearest(lines: Sequence[bytes], hunk: Hunk) -> Near:
-    """Find the place by vote: each line that stands in the file says where the hunk would begin."""
-    old = hunk.old
-    where: dict[bytes, list[int]] = {}
-    for i, line in enumerate(lines):
-        where.setdefault(line.strip(), []).append(i)
-    votes: Counter[int] = Counter()
-    telling = 0
+class Text:
+    """The lines of a file as hunks are looked for in them: what is asked of all of them is found out once, however many
+    hunks there are."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self.lines = lines
+
+    @cached_property
+    def held(self) -> frozenset[bytes]:
+        """Every line that is there."""
+        return frozenset(self.lines)
+
+    @cached_property
+    def bare(self) -> list[bytes]:
+        """The lines without their ends."""
+        return [x.rstrip(b"\r\n") for x in self.lines]
+
+    @cached_property
+    def squeezed(self) -> list[bytes]:
+        """The lines with white space aside."""
+        return list(map(squeezed, self.lines))
+
+    @cached_property
+    def where(self) -> Mapping[bytes, Sequence[int]]:
+        """The places of each line, white space around it aside."""
+        found: dict[bytes, list[int]] = {}
+        for i, line in enumerate(self.lines):
+            found.setdefault(line.strip(), []).append(i)
+        return found
+
+    def votes(self, old: Sequence[bytes]) -> tuple[Counter[int], int]:
+        """Each of these lines that is there says where the first of them would stand, if it tells anything: the places by
+        how many say so, and how many lines tell."""
+        votes: Counter[int] = Counter()
+        telling = 0
+        for i in told_by(old):
+            telling += 1
+            places = self.where.get(old[i].strip(), ())
+            if len(places) <= _COMMON:
+                for at in places:
+                    votes[at - i] += 1
+        return votes, telling
+
+
+def told_by(old: Sequence[bytes]) -> list[int]:
+    """The lines that tell a place, by number: no blank ones, and of such as "}" only where there are no others."""
     some = any(_TELLING.search(line) for line in old)
-    for i, line in enumerate(old):
-        key = line.strip()
-        if not key or (some and not _TELLING.search(key)):
-            continue
-        telling += 1
-        places = where.get(key, [])
-        if len(places) <= _COMMON:
-            for at in places:
-                votes[at - i] += 1
+    return [i for i, line in enumerate(old) if line.strip() and (not some or _TELLING.search(line))]
+
+
+def nearest(text: Text, hunk: Hunk) -> Near:
+    """Find the place by vote: each line that stands in the file says where the hunk would begin."""
+    old, lines = hunk.old, text.lines
+    votes, telling = text.votes(old)
     if not votes:
         return Near(line=0, share=0.0, diff=())
     expected = hunk.old_start - 1
@@ -84,26 +121,24 @@ def show(line: bytes) -> str:
     return text + ("␍" if line.endswith(b"\r\n") else "") + ("" if line.endswith(b"\n") else "␄")
 
 
-def difference(lines: Sequence[bytes], hunk: Hunk) -> tuple[str, str, int]:
+def difference(text: Text, hunk: Hunk) -> tuple[str, str, int]:
     """The kind of difference of a hunk that does not stand in the file: (cause, words, line from 1).
 
     Causes: zero-context, already-applied, eol, whitespace, context-changed.
     """
-    old, new = hunk.old, hunk.new
+    old, new, lines = hunk.old, hunk.new, text.lines
     exact = occurrences(lines, old)
     if exact:
         return _elsewhere(lines, hunk, exact)
     done = occurrences(lines, new) if (hunk.added or hunk.removed) and len(new) > 1 else []
     if done:
         return "already-applied", f"its result stands at line {done[0] + 1} already", done[0] + 1
-    bare = [x.rstrip(b"\r\n") for x in lines]
-    if hits := occurrences(bare, [x.rstrip(b"\r\n") for x in old]):
+    if hits := occurrences(text.bare, [x.rstrip(b"\r\n") for x in old]):
         return "eol", _eol_words(lines[hits[0] : hits[0] + len(old)], old), hits[0] + 1
-    squeezed = [b" ".join(x.split()) for x in lines]
-    if hits := occurrences(squeezed, [b" ".join(x.split()) for x in old]):
+    if hits := occurrences(text.squeezed, list(map(squeezed, old))):
         return "whitespace", f"the lines stand at line {hits[0] + 1} with other white space", hits[0] + 1
     kept = [x[1:] for x in hunk.lines if x[:1] == b" " or (x[:1] == b"-" and x[1:].strip())]
-    if len(kept) < len(old) and (hits := occurrences(squeezed, [b" ".join(x.split()) for x in kept])):
+    if len(kept) < len(old) and (hits := occurrences(text.squeezed, list(map(squeezed, kept)))):
         n = len(old) - len(kept)
         return (
             "whitespace",

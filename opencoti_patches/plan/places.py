@@ -86,6 +86,11 @@ def same_function(section: bytes, other: bytes) -> bool:
     return bool(name_a and name_b and name_a[1] == name_b[1])
 
 
+def squeezed(line: bytes) -> bytes:
+    """A line with white space aside."""
+    return b" ".join(line.split())
+
+
 def occurrences(lines: Sequence[bytes], wanted: Sequence[bytes]) -> list[int]:
     """Every line, from 0, at which ``wanted`` stands."""
     if not wanted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from opencoti_patches.core.model import PatchName, Verdict
+from opencoti_patches.core.model import PatchName, Problem, Verdict
 
 _MERGE = (
     "opencoti-patches bootstrap --to {short} --merge WORK",
@@ -47,11 +47,16 @@ def advice(verdict: Verdict, before: PatchName | None, patches: str) -> tuple[st
         return (f"mend {verdict.blocked_by[0]} first, then check again",)
     if verdict.cause == "wrong-strip":
         return _strip_advice(verdict, patches)
-    templates = _NEXT.get(verdict.cause or "", _REGEN if verdict.known else _MERGE)
+    templates = _NEXT.get(verdict.cause or "", _REGEN if all(map(_has_place, verdict.problems)) else _MERGE)
     if verdict.without and templates in (_MERGE, _AGAIN):  # there is no tree before it
         return (f"mend {verdict.without[0]} first, then check again",)
     names = {"short": short(verdict.name), "before": f"--to {short(before)} " if before else ""}
     return tuple(t.format(**names) for t in templates)
+
+
+def _has_place(problem: Problem) -> bool:
+    """Whether ``regen`` may well mend it: most of the lines of a hunk stand in one place, or what differs is none of them."""
+    return _NEXT.get(problem.cause) == _REGEN or (problem.cause == "context-changed" and problem.line > 0)
 
 
 def _strip_advice(verdict: Verdict, patches: str) -> tuple[str, ...]:

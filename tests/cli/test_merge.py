@@ -50,8 +50,9 @@ def test_what_fits_is_in_and_the_rest_is_between_markers(cli: Cli, git: Git, tmp
     name = write_project(tmp_path, git, [BEFORE, AFTER])[0]
     set_base(tmp_path, UPSTREAM)
     said = cli("-C", tmp_path, "check", "--json").json["patches"][0]
-    assert said["next"] == "opencoti-patches bootstrap --to 0001 --merge WORK"
-    assert said["then"] == "opencoti-patches regen 0001 --from WORK  # once WORK is right"
+    assert said["next"] == "opencoti-patches regen 0001"
+    (row,) = cli("-C", tmp_path, "regen", "--json").json["patches"]
+    assert (row["status"], row["next"]) == ("conflict", "opencoti-patches bootstrap --to 0001 --merge WORK")
 
     ran = cli("-C", tmp_path, "bootstrap", "--to", "0001", "--merge", "WORK", "--json")
     assert ran.code == 1

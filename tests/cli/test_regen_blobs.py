@@ -41,7 +41,7 @@ def test_a_change_is_brought_over_from_the_contents_it_was_made_on(cli: Cli, mov
 
 
 @pytest.mark.parametrize("how", ["another store", "no index line", "an edited hunk"])
-def test_without_these_contents_it_is_a_conflict(cli: Cli, moved_on: Path, tmp_path: Path, how: str) -> None:
+def test_without_these_contents_the_place_is_a_doubt(cli: Cli, moved_on: Path, tmp_path: Path, how: str) -> None:
     patch = moved_on / "patches/0001-step.patch"
     if how == "another store":
         (moved_on / ".opencoti").rename(moved_on / ".gone")
@@ -50,10 +50,16 @@ def test_without_these_contents_it_is_a_conflict(cli: Cli, moved_on: Path, tmp_p
     else:
         patch.write_text(patch.read_text().replace(" line 29\n", " line 29, never\n"))
     before = patch.read_bytes()
-    assert "bootstrap --to 0001 --merge WORK" in cli("-C", moved_on, "check").out
+    assert " regen 0001\n" in cli("-C", moved_on, "check").out
     ran = cli("-C", moved_on, "regen", "--json")
-    assert (ran.code, ran.json["patches"][0]["status"]) == (1, "conflict")
+    (row,) = ran.json["patches"]
+    assert (ran.code, row["status"]) == (1, "adapted")
+    assert "that it expects are not there; put where the others are, at line" in row["reason"]
     assert patch.read_bytes() == before
+    assert cli("-C", moved_on, "regen", "--accept-adapted").code == 0
+    assert cli("-C", moved_on, "check", "--no-offset").code == 0
+    assert cli("-C", moved_on, "apply").code == 0
+    assert (moved_on / "tree/a").read_text() == BOTH
 
 
 def test_lines_that_upstream_changed_too_are_a_conflict(cli: Cli, moved_on: Path) -> None:

@@ -21,6 +21,7 @@ from opencoti_patches.carry.bump import _Walk, bump
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.old_side import Old
+from opencoti_patches.carry.regen import regen
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId
 from opencoti_patches.doors import fs
 from opencoti_patches.series.order import entry_of, stamp_of
@@ -60,6 +61,13 @@ class Ground(NamedTuple):
         )
         note(f"{done.rows[0].status}: {done.rows[0].reason}")
         return done.rows[0]
+
+    def regenerate(self, patch: bytes, new: Lines) -> Row:
+        """The one patch of a series as ``regen`` writes it, which has no other base than this."""
+        series = Series(dir=self.folder, entries=tuple(self.entries([patch])))
+        (row,) = regen(series, None, self.tree(new), self.store, project="drawn")
+        note(f"{row.status}: {row.reason}")
+        return row
 
     def entries(self, patches: Sequence[bytes]) -> list[Entry]:
         """Patches as a series has them, in files."""
@@ -367,3 +375,29 @@ def test_a_twin_never_takes_a_hunk_away_in_silence(ground: Ground, drawn: tuple[
         return
     after = ground.applied(patch_of(old, ours) if row.raw is None else row.raw, new)
     assert home_of(after, "OURS") == home_of(ours, "OURS")
+
+
+def headed(patch: bytes, old: Lines) -> bytes:
+    """The patch with the function of each hunk behind its ``@@``, as git writes it."""
+
+    def named(m: re.Match[bytes]) -> bytes:
+        before = [line for line in old[: int(m[1]) - 1] if line.startswith("int ")]
+        return m[0] + (f" {before[-1].rstrip()}" if before else "").encode()
+
+    return re.sub(rb"(?m)^@@ -(\d+)\S* \S+ @@", named, patch)
+
+
+@examples(150)
+@given(drawn=twins())
+def test_nor_without_the_old_base(ground: Ground, drawn: tuple[Lines, Lines, Lines]) -> None:
+    """Of a patch that names no contents, too, every added line comes along, and another function is named."""
+    old, ours, new = drawn
+    patch = headed(patch_of(old, ours), old)
+    row = ground.regenerate(patch, new)
+    if row.status in ("conflict", "kept"):  # kept: git's verdict, at the very line
+        return
+    after = ground.applied(row.raw or patch, new)
+    assert sum("OURS(" in x for x in after) == 1
+    if home_of(after, "OURS") != home_of(ours, "OURS"):
+        assert row.status == "adapted", "nobody would look"
+        assert f"{home_of(ours, 'OURS')}(" in row.reason, "the function that it was made in"
