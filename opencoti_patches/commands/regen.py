@@ -57,8 +57,9 @@ def command(
 
     The header keeps every line and gets one that says when and why. Four guards watch: content, loss,
     clobber, place. A patch whose content would change is 'adapted', and is written with --accept-adapted
-    only; so is one whose hunks are placed by those of their lines that are there. With --from, the patch becomes exactly what was edited in DIR. With --into, for CI, everything that
-    can be carried is written to DIR, adapted patches too, and the answer stays what it would be.
+    only; so is one whose hunks are placed by those of their lines that are there. With --from, the patch
+    becomes exactly what was edited in DIR. With --into, for CI, everything that can be carried is written to
+    DIR, adapted patches too, and the answer stays what it would be.
     """
     from opencoti_patches.carry import from_folder
     from opencoti_patches.carry.regen import regen
