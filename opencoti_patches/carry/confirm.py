@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
+from opencoti_patches.carry import rival
 from opencoti_patches.carry.align import Alignment, regions_of
 from opencoti_patches.core.model import FilePatch, printable
 from opencoti_patches.plan.places import enclosing, has_functions, occurrences, same_function
@@ -36,13 +37,17 @@ def doubts(
         if has_functions(f.path) and not same_function(inside, landed):
             was_, now_ = (printable(x.decode("utf-8", "replace").strip()) for x in (inside, landed))
             found.append(f"{printable(f.path)}, hunk {hunk.number} was in '{was_}', is in '{now_ or 'no function'}'")
-        elif not once:
+        elif not once or rival.may_be(was.old, before, now):
             if alignment is None:
                 alignment = Alignment(before, now, regions_of(diff(b"".join(before), b"".join(now))))
-            if not _aligned(alignment, was.old_start - 1, len(was.old), at - (len(new) - len(now))):
+            begin, line = was.old_start - 1, at - (len(new) - len(now))
+            here = range(line + lead, line + len(was.old))
+            if not _aligned(alignment, begin, len(was.old), line):
                 found.append(
                     f"{printable(f.path)}, hunk {hunk.number} landed at line {at + 1}, which upstream's diff does not confirm"
                 )
+            elif other := rival.rival(was.old, begin + lead, here, alignment, f.path):
+                found.append(f"{printable(f.path)}, hunk {hunk.number}: {other}")
         put(new, hunk, offsets.get(hunk.number, 0))
         put(old, was, 0)
     return found
