@@ -245,7 +245,7 @@ class _Walk:
         for number, f in enumerate(self.parsed[entry.name].files):
             offsets = {w.hunk: w.offset for w in landed if w.file == number}
             same = f.old and self.old_listing.get(f.old) == self.scratch.listing.get(f.old)
-            if f.operation != "modify" or not f.old or (same and not offsets) or entry.reverse:
+            if not f.hunks or not f.old or (same and not offsets):
                 continue
             self.old.goto(entry)
             exact, before, after = self.old.exact(entry), self.old.replay.lines(f.old), now.lines(f.old)
