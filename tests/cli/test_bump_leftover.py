@@ -1,4 +1,5 @@
-"""``bump --continue`` on a conflict that was resolved by half: no marker of it gets into a patch."""
+"""``bump --continue`` on a conflict that was resolved by half: no marker of it gets into a patch, and no editor's
+line ends in silence."""
 
 from __future__ import annotations
 
@@ -51,3 +52,15 @@ def test_what_only_looks_like_a_marker_may_stay(carry: Carry, diff: Diff, head: 
     file.write_text(text[:begin] + "both 8\nA heading of ours\n=======\n" + text[end + len(">>>>>>> 0001-a.patch\n") :])
     assert run("bump", "--continue").code == 0
     assert "+=======\n" in (run.root / "patches/0001-a.patch").read_text()
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_an_editor_that_changed_all_line_ends_is_told(carry: Carry, diff: Diff, ends: str) -> None:
+    run, file = waiting(carry, diff)
+    text = file.read_text()
+    begin, end = text.index("<<<<<<< upstream"), text.index(">>>>>>> 0001-a.patch\n")
+    text = text[:begin] + "both 8\nA heading of ours\n=======\n" + text[end + len(">>>>>>> 0001-a.patch\n") :]
+    file.write_bytes(text.replace("\n", ends).encode())
+    (row,) = run("bump", "--continue", "--json").json["patches"]
+    told = "white space or line ends alone of 18 lines" in row["reason"]
+    assert (row["status"], told) == ("adapted", ends != "\n")
