@@ -94,6 +94,12 @@ class Alignment:
             found |= self._edited_in(number)
         return found
 
+    @cached_property
+    def fresh(self) -> list[int]:
+        """New lines that no old one is, but for an edited one."""
+        kept = {*self.spaced.values(), *(n for n in self.exact if n is not None)}
+        return [j for r in self.regions for j in range(r.new_lo, r.new_hi) if j not in kept]
+
     def _edited_in(self, number: int) -> dict[int, int]:
         """Those of one region; found out once, for most regions nobody asks."""
         if number not in self._paired:

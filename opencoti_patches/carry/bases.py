@@ -114,7 +114,7 @@ class Bases:
         found = self.astray.doubts(self.parsed[entry.name])
         for number, f in enumerate(self.parsed[entry.name].files):
             offsets = {w.hunk: w.offset for w in landed if w.file == number}
-            if f.operation != "modify" or not f.old or (self.same(f.old) and not offsets) or entry.reverse:
+            if not f.hunks or not f.old or (self.same(f.old) and not offsets):
                 continue
             self.old.goto(entry)
             exact, before, after = self.old.exact(entry), self.old.replay.lines(f.old), now.lines(f.old)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
+from opencoti_patches.carry import rival
 from opencoti_patches.carry.align import Alignment, aligned
 from opencoti_patches.core.model import FilePatch, printable
 from opencoti_patches.plan.places import enclosing, has_functions, occurrences, same_function
@@ -27,6 +28,7 @@ def doubts(
     """
     found: list[str] = []
     old, new = list(before), list(now)
+    gained = rival.gained(before, now)
     alignment: Alignment | None = None
     for hunk, was in zip(f.hunks, exact.hunks, strict=True):
         at = position(hunk, offsets.get(hunk.number, 0))
@@ -36,13 +38,17 @@ def doubts(
         if has_functions(f.path) and not same_function(inside, landed):
             was_, now_ = (printable(x.decode("utf-8", "replace").strip()) for x in (inside, landed))
             found.append(f"{printable(f.path)}, hunk {hunk.number} was in '{was_}', is in '{now_ or 'no function'}'")
-        elif not once:
+        elif not once or rival.may_be(was.old, gained):
             if alignment is None:
                 alignment = aligned(before, b"".join(now), diff)
-            if not _aligned(alignment, was.old_start - 1, len(was.old), at - (len(new) - len(now))):
+            begin, line = was.old_start - 1, at - (len(new) - len(now))
+            here = range(line + lead, line + len(was.old))
+            if not _aligned(alignment, begin, len(was.old), line):
                 found.append(
                     f"{printable(f.path)}, hunk {hunk.number} landed at line {at + 1}, which upstream's diff does not confirm"
                 )
+            elif other := rival.rival(was.old, begin + lead, here, alignment, f.path):
+                found.append(f"{printable(f.path)}, hunk {hunk.number}: {other}")
         put(new, hunk, offsets.get(hunk.number, 0))
         put(old, was, 0)
     return found

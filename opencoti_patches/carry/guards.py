@@ -98,6 +98,18 @@ def _clobbered(before: dict[str, list[bytes]], now: dict[str, list[bytes]]) -> I
                 yield f"{printable(path)}: {printable(line.decode('utf-8', 'surrogateescape'))}"
 
 
+def respaced(old: Parsed, new: Parsed) -> int:
+    """How many lines that the old patch left alone the new one puts there again with other white space or line ends: what an
+    editor does to a file."""
+    many = 0
+    before, now = _changed(old.files, b"-"), _changed(new.files, b"-")
+    for path, rows in _changed(new.files, b"+").items():
+        put = Counter(b" ".join(x.split()) for x in rows if x.strip())
+        taken = Counter(b" ".join(x.split()) for x in now.get(path, []))
+        many += (put & (taken - Counter(b" ".join(x.split()) for x in before.get(path, [])))).total()
+    return many
+
+
 def _interdiff(old: Parsed, new: Parsed) -> Iterable[str]:
     """Old content against new, file by file: ``-`` and ``+`` lines of both patches compared as text."""
     for path in dict.fromkeys(f.path for f in (*old.files, *new.files)):

@@ -23,6 +23,8 @@ from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.repair import repaired
 
 _MARKER = re.compile(rb"(?m)^(?:<{7} |>{7} |\|{7} )")
+_MIDDLE = re.compile(rb"(?m)^={7}\r?$")
+_END = re.compile(rb"(?m)^>{7} ")
 _MORE = 3  # lines of the tree beyond what a hunk expects in which its end is looked for
 Held = tuple[str, bytes]
 """A file: mode and content."""
@@ -108,6 +110,17 @@ def first_marker(content: bytes) -> int:
     """The line, from 1, of the first conflict marker in a file; 0 if it has none."""
     m = _MARKER.search(content)
     return content.count(b"\n", 0, m.start()) + 1 if m else 0
+
+
+def left_over(was: bytes, laid: bytes, now: bytes) -> int:
+    """The line, from 1, of the first conflict marker in what a person made of a file; 0 if none is left. ``was`` is the file
+    before the merge, which may have such lines of its own, ``laid`` the merge itself."""
+    if markers(now) > markers(was):
+        return first_marker(now)
+    merges = len(_END.findall(laid)) - len(_END.findall(was))
+    own = len(_MIDDLE.findall(laid)) - merges  # of the file and of the patch: a heading may look so
+    middle = [m.start() for m in _MIDDLE.finditer(now)]
+    return now.count(b"\n", 0, middle[own]) + 1 if merges and len(middle) > own else 0
 
 
 def _rejects(name: str, rows: Sequence[Left], parts: Sequence[bytes]) -> bytes:

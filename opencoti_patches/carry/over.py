@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from opencoti_patches.carry import heads, threeway
+from opencoti_patches.carry import heads, rival, threeway
 from opencoti_patches.carry.align import Alignment, Region, aligned
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
@@ -303,6 +303,13 @@ class _Carry:
                 self.doubts.append(f"{path}, hunk {b.hunk}: {b.how}")
             elif has_functions(f.path) and (other := _other_function(alignment, b)):
                 self.doubts.append(f"{path}, hunk {b.hunk}: {other}")
+        gained = rival.gained(old, new)
+        for hunk in f.hunks:
+            mine = [b for b in result.brought if b.hunk == hunk.number and not b.done]
+            if mine and all(b.sure for b in mine) and rival.may_be(hunk.old, gained):
+                here = range(mine[0].lo, mine[-1].hi)
+                if other := rival.rival(hunk.old, mine[0].was, here, alignment, f.path):
+                    self.doubts.append(f"{path}, hunk {hunk.number}: {other}")
         body = hunks(new, result.brought)
         after = b"".join(threeway.applied(new, result.brought))
         if f.new:

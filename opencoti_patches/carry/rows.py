@@ -113,9 +113,13 @@ def placed(notes: Sequence[str], hows: Sequence[HunkHow]) -> list[str]:
 
 def by_hand(entry: Entry, parsed: Parsed, raw: bytes) -> Row:
     """The row of a patch that somebody resolved."""
-    found = guards.compare(parsed, parse(raw, entry.strip, entry.reverse))
+    new = parse(raw, entry.strip, entry.reverse)
+    found = guards.compare(parsed, new)
     status: Carried = "regenerated" if found.same else "adapted"
-    return Row(name=entry.name, status=status, reason="resolved by hand", interdiff=found.interdiff, raw=raw)
+    many = guards.respaced(parsed, new)
+    lines = "a line" if many == 1 else f"{many} lines"
+    spaced = f"; it changes white space or line ends alone of {lines} that it left as they were before" if many else ""
+    return Row(name=entry.name, status=status, reason=f"resolved by hand{spaced}", interdiff=found.interdiff, raw=raw)
 
 
 def moved_by(lines: int) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.marks import tree_of
-from opencoti_patches.carry.merged import first_marker
+from opencoti_patches.carry.merged import left_over
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import Refused, UsageError
@@ -156,10 +156,13 @@ def resolution(store: Store, session: Session) -> TreeId:
             "session-lost", f"the worktree {folder} is gone", "'opencoti-patches bump --abort', then start again"
         )
     tree, _new = work.snapshot(also=[p for p in (*session.made, *session.files) if fs.plain(p)])
-    changed = store.repo.diff_trees(TreeId(session.before), tree)
-    contents = store.repo.blobs(new[1] for _, new in changed.values() if new)
-    for path, (_, new) in changed.items():
-        if new and (line := first_marker(contents[new[1]])):
+    before = TreeId(session.before)
+    changed = store.repo.diff_trees(before, tree)
+    laid = store.repo.diff_trees(before, TreeId(session.laid)) if session.laid else {}
+    sides = {path: (was, laid.get(path, (was, was))[1], new) for path, (was, new) in changed.items()}
+    contents = store.repo.blobs(e[1] for three in sides.values() for e in three if e and e[0] != "160000")
+    for path, three in sides.items():
+        if line := left_over(*(contents.get(e[1], b"") if e else b"" for e in three)):
             raise Refused(
                 "markers",
                 f"{printable(path)} line {line} still has a conflict marker",

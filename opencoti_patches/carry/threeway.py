@@ -19,6 +19,8 @@ from opencoti_patches.carry.follow import Follower, counted
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.plan.places import function_at, functions_with, has_functions, squeezed
 
+_SAYS = 6  # bytes of a line that says something, more than these
+
 
 class Change(NamedTuple):
     """A run of changed lines of a patch: old lines ``lo:hi`` (from 0) give way to ``added``."""
@@ -358,7 +360,14 @@ class _Place:
     def _telling(self, line: int) -> bool:
         """Whether an old line stands once only and says something."""
         text = squeezed(self.a.old[line]) if 0 <= line < len(self.a.old) else b""
-        return len(text) > 6 and sum(squeezed(x) == text for x in self.a.new) == 1
+        return len(text) > _SAYS and sum(squeezed(x) == text for x in self.a.new) == 1
+
+    def _moved_away(self) -> bool:
+        """Whether lines that the change removes stand, or are a part of one, where upstream put some: it did not remove
+        them, then."""
+        removed = [x for line in self.a.old[self.c.lo : self.c.hi] if len(x := bare(line)) > _SAYS]
+        put = b"\n".join(bare(self.a.new[j]) for j in self.a.fresh) if removed and not self.c.added else b""
+        return any(x in put for x in removed)
 
     def done(self) -> Brought | None:
         """Upstream has the change: between what stood beside it, both still there, stand its added lines
@@ -366,7 +375,7 @@ class _Place:
         c, a = self.c, self.a
         before = a.now(c.lo - 1) if c.lo else -1
         after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
-        if before is None or after is None or tuple(a.new[before + 1 : after]) != c.added:
+        if before is None or after is None or tuple(a.new[before + 1 : after]) != c.added or self._moved_away():
             return None
         what = "upstream has it already" if c.added else "upstream removed it, too"
         return Brought(hunk=c.hunk, lo=before + 1, hi=after, added=(), how=what, done=True)

@@ -75,6 +75,26 @@ def test_a_doubtful_place_is_never_sure(carry: Carry, diff: Diff, name: str, old
     assert one(run) not in SURE, name
 
 
+@pytest.mark.parametrize("how", ["reversed", "renamed", "copied"])
+def test_a_twin_is_no_surer_where_the_patch_is_of_another_kind(carry: Carry, diff: Diff, how: str) -> None:
+    """git takes each on the twin, some lines further down."""
+    old = '#include "x.h"\n' + function("two")
+    ours = old.replace("x += 1", "x += 2")
+    new = (
+        "// one\n// more\n" + '#include "x.h"\n' + function("zero") + function("two").replace("step2(x)", "step2(x, 1)")
+    )
+    patch = diff("f.c", *((ours, old) if how == "reversed" else (old, ours)))
+    if how != "reversed":
+        kind = {"renamed": "rename", "copied": "copy"}[how]
+        head = f"diff --git a/f.c b/g.c\nsimilarity index 90%\n{kind} from f.c\n{kind} to g.c\n--- a/f.c\n+++ b/g.c\n"
+        patch = f"Say what\n\nAnd why.\n\n{head}{patch[patch.index('@@') :]}"
+    run = carry({"f.c": old}, {"f.c": new}, {"0001-ours.patch": patch})
+    if how == "reversed":
+        run.write("patches/series", "0001-ours.patch -R\n")
+    assert run("check").code == 0
+    assert one(run) == "adapted"
+
+
 def test_a_rename_that_upstream_does_not_have_is_not_upstreamed(carry: Carry, diff: Diff) -> None:
     text = "a1\na2\na3\na4\n"
     added = edit(text, ("a2\n", "a2\nnew line\n"))
