@@ -114,9 +114,12 @@ def placed(notes: Sequence[str], hows: Sequence[HunkHow]) -> list[str]:
 
 def by_hand(entry: Entry, parsed: Parsed, raw: bytes) -> Row:
     """The row of a patch that somebody resolved."""
-    found = guards.compare(parsed, parse(raw, entry.strip, entry.reverse))
-    status: Carried = "regenerated" if found.same else "adapted"
-    return Row(name=entry.name, status=status, reason="resolved by hand", interdiff=found.interdiff, raw=raw)
+    new = parse(raw, entry.strip, entry.reverse)
+    found = guards.compare(parsed, new)
+    gone = dict.fromkeys(printable(f.path) for f in parsed.files if f.path not in {g.path for g in new.files})
+    reason = "resolved by hand" + (f"; it has nothing of {', '.join(gone)} any more" if gone else "")
+    status: Carried = "regenerated" if found.same and not gone else "adapted"
+    return Row(name=entry.name, status=status, reason=reason, interdiff=found.interdiff, raw=raw)
 
 
 def moved_by(lines: int) -> str:
