@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.model import Carried, HunkHow, Row
-from opencoti_patches.core.model import Entry, FilePatch, PatchName, printable
+from opencoti_patches.core.model import Entry, FilePatch, Hunk, PatchName, printable
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.series.header import with_note
 from opencoti_patches.series.parse import Parsed, parse
@@ -19,7 +19,8 @@ def taken(entry: Entry, parsed: Parsed, landed: tuple[Landing, ...], doubts: Seq
     if not landed and not doubts:
         return Row(name=entry.name, status="kept")
     if not landed:
-        return Row(name=entry.name, status="adapted", reason="; ".join(doubts), raw=entry.raw)
+        look = tuple(_landed(parsed, doubts))
+        return Row(name=entry.name, status="adapted", reason="; ".join(doubts), look=look, raw=entry.raw)
     raw = renumbered(entry.raw, parse(entry.raw, entry.strip), starts(parsed, landed, entry.reverse))
     offsets = sorted({w.offset for w in landed})
     far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
@@ -28,7 +29,9 @@ def taken(entry: Entry, parsed: Parsed, landed: tuple[Landing, ...], doubts: Seq
     )
     if doubts:
         why = "; ".join(doubts)
-        return Row(name=entry.name, status="adapted", reason=f"moved ({far}), and {why}", hunks=hows, raw=raw)
+        look = tuple(_landed(parse(raw, entry.strip, entry.reverse), doubts))
+        reason = f"moved ({far}), and {why}"
+        return Row(name=entry.name, status="adapted", reason=reason, hunks=hows, look=look, raw=raw)
     return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
 
 
@@ -86,9 +89,22 @@ def _look(old: Parsed, new: Parsed, found: over.Over, shown: Sequence[str]) -> I
         lines = {x for h in hunks if h.number in numbers for x in h.lines if x[:1] in b"+-"}
         for hunk in f.hunks:
             if lines.intersection(hunk.lines):
-                yield f"{path}, line {hunk.new_start}:"
-                rows = b"".join(hunk.lines).decode("utf-8", "surrogateescape").splitlines()
-                yield from (f"  {printable(row)}" for row in rows)
+                yield from _shown(path, hunk)
+
+
+def _landed(new: Parsed, doubts: Sequence[str]) -> Iterator[str]:
+    """The hunks whose place is in doubt, where git put them."""
+    for f in new.files:
+        path = printable(f.path)
+        for hunk in f.hunks:
+            if any(d.startswith(f"{path}, hunk {hunk.number} ") for d in doubts):
+                yield from _shown(path, hunk)
+
+
+def _shown(path: str, hunk: Hunk) -> Iterator[str]:
+    yield f"{path}, line {hunk.new_start}:"
+    rows = b"".join(hunk.lines).decode("utf-8", "surrogateescape").splitlines()
+    yield from (f"  {printable(row)}" for row in rows)
 
 
 def words(reason: str, who: str) -> str:
