@@ -61,6 +61,35 @@ COMMANDS = {
     "lint": "Check the patch files themselves.",
 }
 
+# what quilt, StGit and git call it -> what to run here
+ELSEWHERE = {
+    "push": "apply",
+    "pop": "apply --to PATCH",
+    "goto": "apply --to PATCH",
+    "top": "status",
+    "series": "list",
+    "log": "undo --list",
+    "header": "show PATCH",
+    "files": "show PATCH",
+    "patches": "find TEXT",
+    "blame": "annotate FILE",
+    "graph": "deps --format dot",
+    "fold": "import FILE",
+    "spill": "split PATCH",
+    "delete": "drop PATCH",
+    "hide": "disable PATCH",
+    "unhide": "enable PATCH",
+    "float": "move PATCH --last",
+    "sink": "move PATCH --first",
+    "rebase": "bump REV-OR-VERSION",
+    "am": "import FILE",
+    "mail": "export DIR --format mbox",
+    "email": "export DIR --format mbox",
+    "format-patch": "export DIR --format git",
+    "range-diff": "compare A B",
+    "resolved": "bump --continue",
+}
+
 
 class LazyGroup(click.Group):
     """Loads ``opencoti_patches.commands.NAME`` for command NAME."""
@@ -81,8 +110,11 @@ class LazyGroup(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches
 
+            said = f"no command '{args[0]}'"
+            if there := ELSEWHERE.get(args[0]):
+                ctx.fail(f"{said}; here it is 'opencoti-patches {there}'")
             close = get_close_matches(args[0], COMMANDS, n=1)
-            ctx.fail(f"no command '{args[0]}'" + (f"; did you mean '{close[0]}'?" if close else ""))
+            ctx.fail(said + (f"; did you mean '{close[0]}'?" if close else ""))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -139,10 +171,16 @@ def main() -> NoReturn:
     except click.exceptions.Exit as e:
         sys.exit(e.exit_code)
     except click.UsageError as e:
-        where = f" {name}" if e.ctx and e.ctx.info_name == name else ""
-        _fail(
-            name, as_json, Exit.USAGE, "usage", e.format_message().rstrip("."), f"see 'opencoti-patches{where} --help'"
-        )
+        said = e.format_message().rstrip(".")
+        where = (
+            e.ctx.command_path if e.ctx else f"opencoti-patches {name}".rstrip()
+        )  # an option without its value: none
+        if type(e).__name__ == "NoArgsIsHelpError":  # click's, from 8.2 on: what it says is the whole help
+            if not as_json:
+                click.echo(e.format_message(), err=True)
+                sys.exit(Exit.USAGE)
+            said = "Missing command"
+        _fail(name, as_json, Exit.USAGE, "usage", said, f"see '{where} --help'")
     except click.ClickException as e:
         _fail(name, as_json, Exit.USAGE, "usage", e.format_message(), "")
     except OpencotiError as e:

@@ -8,7 +8,7 @@ from pathlib import Path
 from opencoti_patches.carry.in_way import can_link, in_way, other_kind
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.over import Sides
-from opencoti_patches.core.model import NOT_TEXT, IndexEntry, PatchName, TreeId, blob_id
+from opencoti_patches.core.model import NOT_TEXT, FilePatch, IndexEntry, PatchName, TreeId, blob_id, is_full_id
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Repository
 from opencoti_patches.plan.replay import Lines, put
@@ -36,10 +36,15 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
         if f.operation == "delete" and held and held[1] == whole:  # a link, too
             files[path] = None
             continue
+        blocked = other_kind(f, held) or bool(in_way(path, sides.state, exact.files))
+        if not blocked and _left_alone(f, held, repo):
+            mode, oid = f.new_mode or (held[0] if held else "100644"), f.new_blob or ""
+            files[path] = None if f.operation == "delete" else (mode, repo.blobs([oid])[oid])
+            continue
         # a link is made, if it can be one, and never merged
         if any(mode in NOT_TEXT for mode in (f.old_mode, f.new_mode, held and held[0])):
             fits = fits and f.operation == "create" and can_link(b"".join(after))
-        if not fits or other_kind(f, held) or in_way(path, sides.state, exact.files):
+        if not fits or blocked:
             conflicts.append(path)
             continue
         olds[path] = after
@@ -64,6 +69,14 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
         if not merged[1] or (now is None and f.old):
             conflicts.append(path)
     return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts)))
+
+
+def _left_alone(f: FilePatch, held: IndexEntry | None, repo: Repository) -> bool:
+    """Whether a binary file is the very one that the patch was made on, and what it makes of it is at hand."""
+    if f.binary != "git" or f.operation in ("rename", "copy") or f.new_mode in NOT_TEXT:
+        return False
+    same = held[1] == f.old_blob if held else f.operation == "create"
+    return same and (f.operation == "delete" or (is_full_id(f.new_blob or "") and repo.has(f.new_blob or "")))
 
 
 def _content(files: Mapping[str, tuple[str, bytes] | None], path: str) -> bytes | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.model import Carried, HunkHow, Row
-from opencoti_patches.core.model import Entry, FilePatch, PatchName, printable
+from opencoti_patches.core.model import Entry, FilePatch, Hunk, PatchName, printable
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.series.parse import Parsed, parse
 
@@ -18,7 +18,8 @@ def taken(entry: Entry, parsed: Parsed, landed: tuple[Landing, ...], doubts: Seq
     if not landed and not doubts:
         return Row(name=entry.name, status="kept")
     if not landed:
-        return Row(name=entry.name, status="adapted", reason="; ".join(doubts), raw=entry.raw)
+        look = tuple(_landed(parsed, doubts))
+        return Row(name=entry.name, status="adapted", reason="; ".join(doubts), look=look, raw=entry.raw)
     raw = renumbered(entry.raw, parse(entry.raw, entry.strip), starts(parsed, landed, entry.reverse))
     offsets = sorted({w.offset for w in landed})
     far = f"{offsets[0]:+d}" + (f" to {offsets[-1]:+d}" if len(offsets) > 1 else "")
@@ -27,7 +28,9 @@ def taken(entry: Entry, parsed: Parsed, landed: tuple[Landing, ...], doubts: Seq
     )
     if doubts:
         why = "; ".join(doubts)
-        return Row(name=entry.name, status="adapted", reason=f"moved ({far}), and {why}", hunks=hows, raw=raw)
+        look = tuple(_landed(parse(raw, entry.strip, entry.reverse), doubts))
+        reason = f"moved ({far}), and {why}"
+        return Row(name=entry.name, status="adapted", reason=reason, hunks=hows, look=look, raw=raw)
     return Row(name=entry.name, status="renumbered", reason=f"line numbers only ({far})", hunks=hows, raw=raw)
 
 
@@ -85,9 +88,22 @@ def _look(old: Parsed, new: Parsed, found: over.Over, shown: Sequence[str]) -> I
         lines = {x for h in hunks if h.number in numbers for x in h.lines if x[:1] in b"+-"}
         for hunk in f.hunks:
             if lines.intersection(hunk.lines):
-                yield f"{path}, line {hunk.new_start}:"
-                rows = b"".join(hunk.lines).decode("utf-8", "surrogateescape").splitlines()
-                yield from (f"  {printable(row)}" for row in rows)
+                yield from _shown(path, hunk)
+
+
+def _landed(new: Parsed, doubts: Sequence[str]) -> Iterator[str]:
+    """The hunks whose place is in doubt, where git put them."""
+    for f in new.files:
+        path = printable(f.path)
+        for hunk in f.hunks:
+            if any(d.startswith(f"{path}, hunk {hunk.number} ") for d in doubts):
+                yield from _shown(path, hunk)
+
+
+def _shown(path: str, hunk: Hunk) -> Iterator[str]:
+    yield f"{path}, line {hunk.new_start}:"
+    rows = b"".join(hunk.lines).decode("utf-8", "surrogateescape").splitlines()
+    yield from (f"  {printable(row)}" for row in rows)
 
 
 def words(reason: str, who: str) -> str:
@@ -115,11 +131,13 @@ def by_hand(entry: Entry, parsed: Parsed, raw: bytes) -> Row:
     """The row of a patch that somebody resolved."""
     new = parse(raw, entry.strip, entry.reverse)
     found = guards.compare(parsed, new)
-    status: Carried = "regenerated" if found.same else "adapted"
-    many = guards.respaced(parsed, new)
-    lines = "a line" if many == 1 else f"{many} lines"
-    spaced = f"; it changes white space or line ends alone of {lines} that it left as they were before" if many else ""
-    return Row(name=entry.name, status=status, reason=f"resolved by hand{spaced}", interdiff=found.interdiff, raw=raw)
+    gone = dict.fromkeys(printable(f.path) for f in parsed.files if f.path not in {g.path for g in new.files})
+    notes = ["resolved by hand", *([f"it has nothing of {', '.join(gone)} any more"] if gone else [])]
+    if many := guards.respaced(parsed, new):
+        lines = "a line" if many == 1 else f"{many} lines"
+        notes.append(f"it changes white space or line ends alone of {lines} that it left as they were before")
+    status: Carried = "regenerated" if found.same and not gone else "adapted"
+    return Row(name=entry.name, status=status, reason="; ".join(notes), interdiff=found.interdiff, raw=raw)
 
 
 def moved_by(lines: int) -> str:

@@ -61,8 +61,9 @@ def settle(
         )
         for name in leaves:
             text = order.without(text, name)
+        listed = {line.name: line.text.strip() for line in order.read_lines(text)}  # -pN and -R stay, for 'enable'
         for name in skipped:
-            text = order.without(text, name, f"# {name}  # skipped in the bump to {value}")
+            text = order.without(text, name, f"# {listed[name]}  # skipped in the bump to {value}")
         changes[file] = text.encode("utf-8", "surrogateescape")
     if (series.dir / order.LOCK_FILE).exists():
         kept = tuple(

@@ -33,13 +33,17 @@ def command(ctx: click.Context, run: Run, rev: str, source: int | None) -> None:
     from opencoti_patches.base.bootstrap import source_commit
     from opencoti_patches.base.gitsource import ahead
     from opencoti_patches.carry.forecast import forecast, prepare, which
+    from opencoti_patches.report.bumped import command_line
     from opencoti_patches.report.forecast import report
 
     project = open_project(run)
     config, store, series = project.config, project.store, project.series
     progress = run.progress()
-    chosen = config.sources[which(config, source)]
+    at = which(config, source)
+    chosen = config.sources[at]
     with store.writing("forecast", config.patches):
         history, way = ahead(chosen, source_commit(chosen, store), rev, store, progress=progress)
         ready = prepare(series, chosen, project.base, way, history, store, progress=progress)
-    run.answer(report(forecast(series, project.base, ready, store, progress=progress), rev, verbose=run.verbose), ctx)
+    found = forecast(series, project.base, ready, store, progress=progress)
+    bump = command_line(rev, at + 1 if len(config.sources) > 1 else None)
+    run.answer(report(found, rev, bump, verbose=run.verbose), ctx)

@@ -65,7 +65,7 @@ def command(
     from opencoti_patches.carry.regen import regen
     from opencoti_patches.carry.write import put_in_place
     from opencoti_patches.report.carried import report
-    from opencoti_patches.tree.settled import adopt
+    from opencoti_patches.tree.settled import adopt, settle
     from opencoti_patches.tree.worktree import At, WorkTree
 
     project = open_project(run)
@@ -99,8 +99,12 @@ def command(
             written = put_in_place(
                 rows, project.series, project.base, store, into=elsewhere, dry_run=dry_run, progress=progress
             )
-        if snapshot and not dry_run and not into:  # the folder's edits are the patch's now
-            adopt(WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0]))
+        if (
+            snapshot and not dry_run and not into
+        ):  # the folder's edits are the patch's now; without any there is no step
+            (adopt if written else settle)(
+                WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0])
+            )
     stuck = any(r.status in ("conflict", "blocked") for r in rows)
     taken = written and accept_adapted and any(r.status == "adapted" for r in rows) and not (into or dry_run or stuck)
     say_stopped(run, config, store)

@@ -54,10 +54,12 @@ class Explainer:
                 )
             if "" in (f.old, f.new) or f.old is f.new is None:
                 name = printable(next((n for n in f.raw_paths if n), "its name"))
+                fits = self._other_level(f)
                 found.append(
                     Problem(
                         cause="wrong-strip",
-                        message=f"nothing is left of {name} with -p{self.entry.strip}",
+                        message=f"nothing is left of {name} with -p{self.entry.strip}"
+                        + (f"; with -p{fits[0]} instead it is {printable(fits[1])}, which is there" if fits else ""),
                         at_line=f.at_line,
                     )
                 )
@@ -151,21 +153,9 @@ class Explainer:
             words, now = gone
             cause = "renamed-file" if now else "missing-file"
             return self._problem(f, cause, f"{printable(path)} is gone: {words}")._replace(other=now)
-        for strip in range(4):
-            other = next(
-                (
-                    s
-                    for raw in f.raw_paths
-                    if (s := stripped(raw.encode("utf-8", "surrogateescape"), strip)) and self._there(s)
-                ),
-                None,
-            )
-            if strip != self.entry.strip and other:
-                return self._problem(
-                    f,
-                    "wrong-strip",
-                    f"with -p{strip} instead of -p{self.entry.strip} it is {printable(other)}, which is there",
-                )
+        if fits := self._other_level(f):
+            words = f"with -p{fits[0]} instead of -p{self.entry.strip} it is {printable(fits[1])}, which is there"
+            return self._problem(f, "wrong-strip", words)
         alike = self._alike(f)
         if alike and alike.endswith("/" + path):
             words = f"the file is at {printable(alike)}: its paths lack '{printable(alike.removesuffix(path))}'"
@@ -177,6 +167,12 @@ class Explainer:
             verb = "copies" if f.operation == "copy" else "renames"
             return self._problem(f, "missing-file", f"{printable(path)}, which it {verb}, is not in the tree")
         return self._problem(f, "missing-file", "the file is not in the tree")
+
+    def _other_level(self, f: FilePatch) -> tuple[int, str] | None:
+        """Another strip level at which a name of the file is one that is there, and that name."""
+        raws = [raw.encode("utf-8", "surrogateescape") for raw in f.raw_paths]
+        levels = (n for n in range(4) if n != self.entry.strip)
+        return next(((n, s) for n in levels for raw in raws if (s := stripped(raw, n)) and self._there(s)), None)
 
     def _there(self, path: str) -> bool:
         return path in self.scratch.state() or self.scratch.listing.get(path) is not None

@@ -8,11 +8,11 @@ from opencoti_patches.carry.forecast import Forecast, Outlook, Turn
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.doors.git.commits import Mark
-from opencoti_patches.report.wrapping import WIDTH, wrapped
+from opencoti_patches.report.wrapping import WIDTH, steps, wrapped
 
 
-def report(found: Forecast, value: str, *, verbose: bool = False) -> Report:
-    """``value`` is the revision as it was asked for."""
+def report(found: Forecast, value: str, bump: str, *, verbose: bool = False) -> Report:
+    """``value`` is the revision as it was asked for, ``bump`` the command line that goes there."""
     text: list[str] = []
     for p in found.patches:
         text += _block(p, verbose)
@@ -33,6 +33,8 @@ def report(found: Forecast, value: str, *, verbose: bool = False) -> Report:
         f"touch the series: {', '.join(counts)}. "
         + (f"At {value}, {_counted(ends, 'do', 'not apply')}." if ends else f"At {value} the series applies.")
     )
+    if ends:
+        text += steps([f"{bump} --dry-run  # which of them it carries"], 0)
     return Report(command="forecast", ok=found.ok, data=_data(found, value), text=tuple(text))
 
 

@@ -13,7 +13,11 @@ from opencoti_patches.core.words import plural
 def report(findings: Sequence[Finding], series: Series, *, strict: bool = False) -> Report:
     """``strict`` makes a warning a no."""
     counts = Counter(f.level for f in findings)
-    text = [f"{f.path}:{f.line}: {f.level}: {f.message} ({f.rule})" for f in findings]
+    text: list[str] = []
+    for at, f in enumerate(findings):
+        text.append(f"{f.path}:{f.line}: {f.level}: {f.message} ({f.rule})")
+        if f.hint and (f.rule, f.hint) not in {(g.rule, g.hint) for g in findings[at + 1 :]}:  # once, below the last
+            text.append(f"    {f.hint}")
     parts = [plural(counts[level], level) for level in ("error", "warning") if counts[level]]
     text.append(f"{plural(len(series.entries), 'patch')}: {', '.join(parts) or 'no findings'}")
     data = {

@@ -151,7 +151,10 @@ def _numbers(reading: Reading, where: Path) -> Iterator[Finding]:
             )
         elif number < top[0]:
             yield _finding(
-                *at, "number-order", f"{entry.name} stands behind {top[1]}", hint="move its line, or renumber it"
+                *at,
+                "number-order",
+                f"{entry.name} stands behind {top[1]}",
+                hint="move its line, or: opencoti-patches renumber",
             )
         highest[place] = max(top, (number, entry.name))
 

@@ -55,7 +55,11 @@ def absorb(desk: Desk, snapshot: Snapshot) -> Absorbed:
             "for another: 'opencoti-patches refresh PATCH DIR'; for this: 'opencoti-patches apply'",
         )
     if snapshot.now == snapshot.began:
-        raise Refused("no-change", "nothing was edited in the folder", "edit it first")
+        raise Refused(
+            "no-change",
+            "nothing was edited in the folder",
+            "edit it first, or name the one that was: opencoti-patches absorb DIR",
+        )
     guard_markers(snapshot.began, snapshot.now, desk.store)
     woven = Woven(entries, plan, desk.base, desk.store)
     found = _Edits(desk, snapshot, woven)

@@ -9,7 +9,7 @@ from opencoti_patches.carry import guards
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.regen import regen
 from opencoti_patches.carry.rows import words
-from opencoti_patches.core.errors import Refused, UsageError
+from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, decode, encode, printable
 from opencoti_patches.series import disabled
 from opencoti_patches.series.disabled import Out
@@ -146,8 +146,6 @@ def enable(desk: Desk, wanted: str, *, usual: int, project: str, leave: bool = F
     series = desk.series
     text = lines.text_of(series)
     outs = disabled.left_out(series)
-    if not outs:
-        raise UsageError("unknown-patch", "no comment of the series names a patch that is left out", "")
     name, _ = meant(outs, [e.name for e in series.entries], wanted)
     if name is None:
         raise Refused("no-change", f"{printable(find(series, wanted))} is in the series, not disabled", "")
@@ -264,7 +262,16 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
     )
     text = encode(lines.moved(lines.text_of(desk.series), name, after))
     order = [e.name for e in now if e.name in rows]
-    return Change((*now, *later), tuple(rows[n] for n in order), text)
+    was, numbers = (_numbers(some) for some in (entries, (*now, *later)))
+    start = f" --start {was[0]}" if numbers[:1] > was[:1] else ""
+    steps = (f"opencoti-patches renumber{start}  # the numbers ascend no more",)
+    upset = was == sorted(was) and numbers != was
+    return Change((*now, *later), tuple(rows[n] for n in order), text, steps=steps if upset else ())
+
+
+def _numbers(entries: Sequence[Entry]) -> list[int]:
+    """Those of the patches that have one, in their order."""
+    return [n for e in entries if (n := number_of(e.name)) is not None]
 
 
 def _stepwise(desk: Desk, entries: Sequence[Entry], at: int, to: int) -> tuple[Entry, ...] | None:

@@ -33,7 +33,11 @@ def refresh(desk: Desk, name: PatchName, snapshot: Snapshot, began_at: str, *, l
     entry, later = entries[at], entries[at + 1 :]
     before, after = desk.tree(entries[:at]), desk.tree(entries[: at + 1])
     if snapshot.now == snapshot.began:
-        raise Refused("no-change", "nothing was edited in the folder", "edit it first")
+        raise Refused(
+            "no-change",
+            "nothing was edited in the folder",
+            f"edit it first, or name the one that was: opencoti-patches refresh {name} DIR",
+        )
     guard_markers(snapshot.began, snapshot.now, desk.store)
     now, place = snapshot.now, name
     if snapshot.began != after:

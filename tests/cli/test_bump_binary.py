@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from .conftest import Diff, Sandbox
-from .test_bump import CODE, Carry, carry, edit, git
+from .test_bump import CODE, CONFLICT, Carry, carry, edit, git
 
 __all__ = ["carry"]
 
@@ -64,3 +65,42 @@ def test_a_binary_patch_that_git_takes_unread_is_judged_as_check_does(carry: Car
     rows = {row["name"]: row["status"] for row in done.json["patches"]}
     assert rows == {"0001-b.patch": "conflict", "0002-a.patch": "renumbered"}, done
     assert run("bump", "--skip", "0001-b.patch").code == 0
+
+
+@pytest.fixture
+def beside(carry: Carry) -> Sandbox:
+    """A patch of text that upstream changed as well, and of binary files that upstream left alone."""
+    old = {"a.c": CODE, "changed.png": ONE, "gone.png": ONE}
+    run = carry(old, {**old, "a.c": CONFLICT}, {"0001-a.patch": ""})
+    upstream = run.root / "upstream"
+    git(upstream, "checkout", "-q", "old")
+    (upstream / "a.c").write_text(edit(CODE, ("x * 2", "x * 3")))
+    (upstream / "made.png").write_text(TWO)
+    (upstream / "changed.png").write_text(TWO)
+    (upstream / "gone.png").unlink()
+    git(upstream, "add", "-A")
+    run.write("patches/0001-a.patch", f"Say what\n\n{git(upstream, 'diff', '--cached', '--binary')}")
+    assert run("check").code == 0
+    return run
+
+
+def test_binary_files_that_upstream_left_alone_lie_in_the_worktree_of_a_conflict(beside: Sandbox) -> None:
+    answer = beside("bump", "new", "--json").json
+    work = Path(answer["worktree"])
+    assert answer["files"] == ["a.c"]
+    assert (work / "made.png").read_text() == (work / "changed.png").read_text() == TWO
+    assert not (work / "gone.png").exists()
+    (work / "a.c").write_text(edit(CONFLICT, ("x * 5", "x * 6")))
+    assert beside("bump", "--continue").code == 0
+    assert beside("apply").code == 0
+    tree = beside.root / "tree"
+    assert (tree / "made.png").read_text() == (tree / "changed.png").read_text() == TWO
+    assert not (tree / "gone.png").exists()
+
+
+def test_a_file_that_the_patch_has_no_more_once_it_is_resolved_is_named(beside: Sandbox) -> None:
+    work = Path(beside("bump", "new", "--json").json["worktree"])
+    (work / "a.c").write_text(edit(CONFLICT, ("x * 5", "x * 6")))
+    (work / "made.png").unlink()
+    (row,) = beside("bump", "--continue", "--json").json["patches"]
+    assert (row["status"], row["reason"]) == ("adapted", "resolved by hand; it has nothing of made.png any more")

@@ -75,3 +75,26 @@ def test_what_is_skipped_is_told_in_the_same_way(stuck: Sandbox) -> None:
         == stuck("status", "--json").json["series"]["disabled"]
         == ["0001-three.patch", "0002-assert.patch"]
     )
+
+
+def test_a_skipped_patch_keeps_how_it_is_applied(carry: Carry, diff: Diff) -> None:
+    mine = diff("a.c", CODE, edit(CODE, ("x * 2", "x * 7")))
+    back = diff("b.c", edit(CODE, ("x * 2", "x * 7")), CODE)
+    bare = mine.replace(" a/a.c", " a.c").replace(" b/a.c", " a.c")
+    run = carry(
+        {"a.c": CODE, "b.c": CODE}, {"a.c": CONFLICT, "b.c": CONFLICT}, {"0001-a.patch": bare, "0002-b.patch": back}
+    )
+    lines = ["0001-a.patch -p0  # made by hand", "0002-b.patch -R"]
+    run.write("patches/series", "".join(f"{line}\n" for line in lines))
+    assert run("check").code == 0
+    run("bump", "new")
+    run("bump", "--skip", "0001")
+    assert run("bump", "--skip", "0002").code == 0
+    series = (run.root / "patches/series").read_text()
+    assert series.splitlines() == [f"# {line}  # skipped in the bump to new" for line in lines]
+    for at, name in enumerate(("0001-a.patch", "0002-b.patch")):
+        asked = run("enable", name)
+        assert f"{'ab'[at]}.c, hunk 1: its lines are not there" in " ".join(asked.out.split()), asked
+        run("enable", name, "--leave-conflicts")
+    put = [line.partition("  #")[0] for line in lines]
+    assert (run.root / "patches/series").read_text().splitlines() == put

@@ -72,7 +72,22 @@ def block(name: str, kind: str = "x") -> str:
 )  # fmt: skip
 def test_a_doubtful_place_is_never_sure(carry: Carry, diff: Diff, name: str, old: str, ours: str, new: str) -> None:
     run = carry({"f.c": old}, {"f.c": new}, {"0001-ours.patch": diff("f.c", old, ours)})
-    assert one(run) not in SURE, name
+    (row,) = run("bump", "new", "--dry-run", "--json").json["patches"]
+    assert row["status"] not in SURE, name
+    assert row["status"] == "conflict" or row.get("look") or row.get("interdiff"), name  # there is something to look at
+
+
+@pytest.mark.parametrize(
+    ("new", "line"),
+    [(block("alpha", "y") + "s1\ns2\ns3\n" + block("beta"), 14), (block("beta"), 2)],
+    ids=["it moves the hunk", "it takes it where it was"],
+)
+def test_a_hunk_that_git_put_where_nothing_confirms_it_is_shown(carry: Carry, diff: Diff, new: str, line: int) -> None:
+    old = block("alpha") + "s1\ns2\ns3\n" + block("beta")
+    patch = diff("f.c", old, old.replace("size = 10", "size = 20", 1))
+    said = carry({"f.c": old}, {"f.c": new}, {"0001-ours.patch": patch})("bump", "new", "--dry-run")
+    assert "which upstream's diff does not confirm" in " ".join(said.out.split())
+    assert f"    f.c, line {line}:\n" in said.out and "      +size = 20\n" in said.out
 
 
 @pytest.mark.parametrize("how", ["reversed", "renamed", "copied"])

@@ -192,6 +192,12 @@ def test_enable_beside_the_same_lines_elsewhere(small: Project, forked: Forked) 
     assert (series_of(root), tip(forked)) == (before, tree)
 
 
+def test_enable_of_a_patch_that_is_in_the_series_says_so(small: Project, forked: Forked) -> None:
+    small(dict(zip(NAMES, chain(TWICE, swap(TWICE, 3, "\tmore();\n"), path="twice.c"), strict=False)))
+    assert f"{NAMES[0]} is in the series, not disabled" in forked("enable", "1").err
+    assert "no patch '7' in the series" in forked("enable", "7").err
+
+
 def test_commands_to_paste_name_the_folder_that_was_given(four_out: Forked) -> None:
     there = four_out.root.parent
     (there / "a folder").mkdir()

@@ -149,6 +149,9 @@ def test_the_text(five: Sandbox) -> None:
     assert any(line.startswith("all apply up to: 2: ") for line in lines)
     assert "5 patches over 7 commits, 5 of which touch the series" in ran.out.replace("\n    ", " ")
     assert "0004-d.patch: stays clean" in five("forecast", "-v").out
+    assert lines[-1] == "next: opencoti-patches bump HEAD --dry-run  # which of them it carries"
+    assert five("bump", "HEAD", "--dry-run", "--json").json["answer"] == "carried"
+    assert "next: " not in five("forecast", "HEAD~6").out  # there all apply
 
 
 def test_nothing_in_the_project_changes(five: Sandbox) -> None:

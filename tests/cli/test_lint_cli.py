@@ -21,11 +21,24 @@ def test_text(project: Project, diff: Diff) -> None:
     assert (ran.code, ran.err) == (1, "")
     assert ran.out == (
         "patches/0002-space.patch:11: error: an added line of b ends in white space (trailing-space)\n"
+        "    take it off\n"
         "2 patches: 1 error\n"
     )
     line = (made.root / "patches/0002-space.patch").read_text().splitlines()[10]
     assert line == "+b "
     assert not (made.root / ".opencoti").exists()
+
+
+def test_how_to_mend_it_is_said_once_below_the_last_of_a_kind(project: Project, diff: Diff) -> None:
+    names = ("0003-c.patch", "0001-a.patch", "0002-b.patch")
+    made = project({}, {n: diff(n[5], "", "x\n") for n in names})
+    *rows, last = made("lint").out.splitlines()
+    assert [row.partition(": error: ")[2] for row in rows[:2]] == [
+        f"{n} stands behind 0003-c.patch (number-order)" for n in names[1:]
+    ]
+    assert (rows[2:], last) == (["    move its line, or: opencoti-patches renumber"], "3 patches: 2 errors")
+    assert made("renumber").code == 0
+    assert made("lint").code == 0
 
 
 def test_nothing_found(project: Project, diff: Diff) -> None:

@@ -35,6 +35,20 @@ def test_there_and_back(small: Project, forked: Forked, there: list[str], order:
     assert files_of(root) == before
 
 
+@pytest.mark.parametrize(
+    ("there", "start"), [("--last 1", " --start 1"), ("--first 5", " --start 1"), ("--before=2 3", "")]
+)
+def test_a_move_names_the_command_that_orders_the_numbers(
+    small: Project, forked: Forked, there: str, start: str
+) -> None:
+    root = small(FIVE)
+    command = forked("move", *there.split()).out.partition("next: opencoti-patches ")[2]
+    assert command == f"renumber{start}  # the numbers ascend no more\n"
+    assert "next: " not in forked("move", "4", "--last").out  # they did not ascend before
+    assert forked(*command.partition("  #")[0].split()).code == 0
+    assert number(series_of(root)) == ["0001", "0002", "0003", "0004", "0005"]
+
+
 def test_what_does_not_commute_is_refused_with_its_lines(small: Project, forked: Forked) -> None:
     root = small(STACK)
     before = files_of(root)

@@ -172,3 +172,14 @@ def test_the_number_of_a_disabled_patch_is_its_own_still(small: Project, forked:
     (root / "tree/f.txt").write_text((root / "tree/f.txt").read_text() + "at the end\n")
     assert forked("new", "more", "--json", cwd=None).json["name"] == "0006-more.patch"
     assert forked("enable", "5").code == 0
+
+
+def test_a_folder_of_which_nothing_was_written_has_no_part_in_the_step_before(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("disable", "5").code == 0
+    assert forked("bootstrap", "--to", "1", "--merge", "WORK").code == 0
+    assert "1 kept. Nothing to write." in forked("regen", "1", "--from", "WORK").out
+    (root / "WORK/f.txt").write_text("edited\n")
+    undone = forked("undo").out
+    assert undone.startswith("undone: disable of ") and "WORK" not in undone
+    assert forked("bootstrap", "--to", "2", "WORK").code == 1  # the edit is seen
