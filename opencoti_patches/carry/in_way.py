@@ -28,6 +28,13 @@ def other_kind(f: FilePatch, held: IndexEntry | None) -> bool:
     return len({m[:3] for m in (f.old_mode, f.new_mode, held and held[0]) if m}) > 1
 
 
+def left_alone(f: FilePatch, held: IndexEntry | None) -> bool:
+    """Whether a binary change finds the very file that it was made on, or none where it makes one."""
+    if f.binary != "git" or f.operation in ("rename", "copy") or f.new_mode in NOT_TEXT or other_kind(f, held):
+        return False
+    return held[1] == f.old_blob if held else f.operation == "create"
+
+
 def can_link(target: bytes) -> bool:
     """Whether a disk takes a symbolic link to this; git's trees hold any."""
     return 0 < len(target) < 4096 and b"\0" not in target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from opencoti_patches.carry.in_way import can_link, in_way, other_kind
+from opencoti_patches.carry.in_way import can_link, in_way, left_alone, other_kind
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.over import Sides
 from opencoti_patches.core.model import NOT_TEXT, FilePatch, IndexEntry, PatchName, TreeId, blob_id, is_full_id
@@ -37,7 +37,7 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
             files[path] = None
             continue
         blocked = other_kind(f, held) or bool(in_way(path, sides.state, exact.files))
-        if not blocked and _left_alone(f, held, repo):
+        if not blocked and left_alone(f, held) and (f.operation == "delete" or _at_hand(f, repo)):
             mode, oid = f.new_mode or (held[0] if held else "100644"), f.new_blob or ""
             files[path] = None if f.operation == "delete" else (mode, repo.blobs([oid])[oid])
             continue
@@ -71,12 +71,9 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
     return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts)))
 
 
-def _left_alone(f: FilePatch, held: IndexEntry | None, repo: Repository) -> bool:
-    """Whether a binary file is the very one that the patch was made on, and what it makes of it is at hand."""
-    if f.binary != "git" or f.operation in ("rename", "copy") or f.new_mode in NOT_TEXT:
-        return False
-    same = held[1] == f.old_blob if held else f.operation == "create"
-    return same and (f.operation == "delete" or (is_full_id(f.new_blob or "") and repo.has(f.new_blob or "")))
+def _at_hand(f: FilePatch, repo: Repository) -> bool:
+    """Whether what a binary change makes is in the store."""
+    return is_full_id(f.new_blob or "") and repo.has(f.new_blob or "")
 
 
 def _content(files: Mapping[str, tuple[str, bytes] | None], path: str) -> bytes | None:

@@ -9,7 +9,7 @@ from opencoti_patches.carry import heads, rival, threeway
 from opencoti_patches.carry.align import Alignment, Region, aligned
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
-from opencoti_patches.carry.in_way import in_way
+from opencoti_patches.carry.in_way import in_way, left_alone
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.carry.threeway import Brought
@@ -216,6 +216,11 @@ class _Carry:
 
     def _whole(self, f: FilePatch, text: bytes, path: str) -> bytes:
         """A binary change fits the very bytes that it was made on, or not at all."""
+        old = f.old or f.new or ""
+        free = f.operation != "create" or not in_way(old, self.sides.state, self.parsed.files)
+        if old not in self.made and free and left_alone(f, self._held(old)):
+            self.live += 1
+            return text
         self.stuck.append(f"{path}: a binary change cannot be carried")
         return b""
 

@@ -104,3 +104,25 @@ def test_a_file_that_the_patch_has_no_more_once_it_is_resolved_is_named(beside: 
     (work / "made.png").unlink()
     (row,) = beside("bump", "--continue", "--json").json["patches"]
     assert (row["status"], row["reason"]) == ("adapted", "resolved by hand; it has nothing of made.png any more")
+
+
+def test_binary_files_that_upstream_left_alone_go_along_where_the_text_beside_them_is_carried(beside: Sandbox) -> None:
+    upstream = beside.root / "upstream"
+    git(upstream, "checkout", "-qf", "new")
+    (upstream / "a.c").write_text(edit(CODE, ("int y = x * 2;\n", "int y = x * 2;\n    int theirs;\n")))
+    git(upstream, "commit", "-qam", "newer")
+    git(upstream, "tag", "newer")
+    (row,) = beside("bump", "newer", "--json").json["patches"]
+    assert row["status"] == "regenerated", row
+    assert beside("apply").code == 0
+    tree = beside.root / "tree"
+    assert (tree / "made.png").read_text() == (tree / "changed.png").read_text() == TWO
+    assert not (tree / "gone.png").exists()
+    for name in ("made.png", "changed.png"):
+        (upstream / name).write_text(OTHER)
+        git(upstream, "add", "-A")
+        git(upstream, "commit", "-qm", name)
+        git(upstream, "tag", name)
+        (row,) = beside("bump", name, "--dry-run", "--json").json["patches"]
+        assert (row["status"], f"{name}: a binary change cannot be carried" in row["reason"]) == ("conflict", True)
+        git(upstream, "reset", "-q", "--hard", "newer")
