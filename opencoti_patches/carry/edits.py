@@ -45,6 +45,14 @@ class Edits:
         self._known: dict[int, tuple[_Edit, ...]] = {}
         self._names: dict[bytes, bytes | None] = {}
         self._held: dict[bytes, bool] = {}
+        self._expected: frozenset[bytes] = frozenset()
+        self._concerned: Sequence[int] = ()  # old lines with edits that may say something of what is expected
+
+    def expect(self, text: bytes) -> None:
+        """What is asked about next are lines of this: edits that say nothing of it are passed over then."""
+        lines = text.splitlines(keepends=True)
+        self._concerned = list(self._saying(lines, text))
+        self._expected = frozenset(lines)
 
     def renamed(self, text: bytes) -> dict[bytes, bytes]:
         """Words of a text that are gone from the file, and what stands in their place in every edited line."""
@@ -67,14 +75,19 @@ class Edits:
     def pieces(self, text: bytes) -> list[tuple[bytes, bytes]]:
         """Pieces of code in a text that are gone from the file, each with the word or sign on both sides of what
         upstream changed, and what they became: an argument that went or came, a call of another form."""
-        wanted = {pair.signs for line in text.splitlines(keepends=True) for pair in _pairs(line)}
         votes: defaultdict[bytes, Counter[bytes]] = defaultdict(Counter)
-        for e in self._of(line for line, signs in self._signs.items() if self._lost(line, signs, wanted, text)):
+        for e in self._of(self._saying(text.splitlines(keepends=True), text)):
             old, new = _around(e)
             if old in text and bare(old) != bare(new) and re.search(rb"[A-Za-z]", old):
                 votes[old][new] += 1
         agreed = ((old, _agreed(to)) for old, to in votes.items())
         return [(old, new) for old, new in agreed if new is not None and old not in self._new]
+
+    def _saying(self, lines: Sequence[bytes], text: bytes) -> Iterator[int]:
+        """Old lines that may have had something of a text, by its ``lines``, that is gone from the file."""
+        wanted = {pair.signs for line in lines for pair in _pairs(line)}
+        some = self._concerned if self._expected.issuperset(lines) else self._signs
+        return (line for line in some if self._lost(line, self._signs[line], wanted, text))
 
     def _lost(self, line: int, signs: Sequence[_Pair], wanted: Set[tuple[bytes, bytes]], text: bytes) -> bool:
         """Whether an old line and a text share something that is gone from the file. ``wanted`` are the text's pairs."""

@@ -47,6 +47,10 @@ class Follower:
             words.append("trailing white space taken off its added lines")
         return lines, words
 
+    def expect(self, text: bytes) -> None:
+        """See ``Edits``: all lines that will be asked about."""
+        self._edits.expect(text)
+
     def outdated(self, text: bytes) -> list[tuple[str, str]]:
         """What of this text upstream calls or puts otherwise by now, and how."""
         names = [(w.decode(), now.decode()) for w, now in self._edits.renamed(text).items()]

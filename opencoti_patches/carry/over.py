@@ -309,8 +309,12 @@ class _Carry:
             elif has_functions(f.path) and (other := _other_function(alignment, b)):
                 self.doubts.append(f"{path}, hunk {b.hunk}: {other}")
         gained = rival.gained(old, new)
+        placed: dict[int, list[Brought]] = {}
+        for b in result.brought:
+            if not b.done:
+                placed.setdefault(b.hunk, []).append(b)
         for hunk in f.hunks:
-            mine = [b for b in result.brought if b.hunk == hunk.number and not b.done]
+            mine = placed.get(hunk.number)
             if mine and all(b.sure for b in mine) and rival.may_be(hunk.old, gained):
                 here = range(mine[0].lo, mine[-1].hi)
                 if other := rival.rival(hunk.old, mine[0].was, here, alignment, f.path):

@@ -171,10 +171,15 @@ def _places(f: FilePatch, offsets: Mapping[int, int]) -> list[tuple[int, int]]:
     """Old and new start of every hunk of a file, by how far git moved some of them."""
     places = []
     sofar: list[tuple[int, int]] = []  # hunks: where they are now, and by how much the file grew there
+    last = total = 0  # of them: the lowest in the file, all growth
     for hunk in f.hunks:
         new = hunk.new_start + offsets.get(hunk.number, 0)
         growth = hunk.new_count - hunk.old_count
-        old = new - sum(g for at, g in sofar if at < new) + (hunk.new_count == 0) - (hunk.old_count == 0)
-        sofar = [(at + growth * (at > new), g) for at, g in sofar] + [(new, growth)]
-        places.append((old, new))
+        before = total if new > last else sum(g for at, g in sofar if at < new)
+        if new < last:
+            sofar = [(at + growth * (at > new), g) for at, g in sofar]
+        sofar.append((new, growth))
+        last = new if new >= last else max(at for at, _ in sofar)
+        total += growth
+        places.append((new - before + (hunk.new_count == 0) - (hunk.old_count == 0), new))
     return places

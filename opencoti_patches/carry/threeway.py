@@ -93,7 +93,9 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
     """Bring all changes of one file over."""
     result = Result([], [], [])
     rewritten = {h.number for h in f.hunks if _rewritten(h, alignment)}
-    for change in changes_of(f):
+    changes = changes_of(f)
+    follower.expect(b"".join(line for c in changes for line in c.added))
+    for change in changes:
         one = _Place(change, alignment, follower).find()
         if (isinstance(one, Stuck) or not one.sure) and (heading := _gone(change, alignment, f.path)):
             one = _moved(change, alignment, alignment.new, "") or one
