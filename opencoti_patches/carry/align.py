@@ -100,6 +100,13 @@ class Alignment:
         kept = {*self.spaced.values(), *(n for n in self.exact if n is not None)}
         return [j for r in self.regions for j in range(r.new_lo, r.new_hi) if j not in kept]
 
+    @cached_property
+    def lone(self) -> dict[bytes, int]:
+        """Lines that stand once in each file, white space aside, and where in the new one; no blank ones."""
+        old, new = (Counter(map(squeezed, side)) for side in (self.old, self.new))
+        found = ((squeezed(line), j) for j, line in enumerate(self.new))
+        return {text: j for text, j in found if text and old[text] == new[text] == 1}
+
     def _edited_in(self, number: int) -> dict[int, int]:
         """Those of one region; found out once, for most regions nobody asks."""
         if number not in self._paired:

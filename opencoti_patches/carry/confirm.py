@@ -47,7 +47,7 @@ def doubts(
                 found.append(
                     f"{printable(f.path)}, hunk {hunk.number} landed at line {at + 1}, which upstream's diff does not confirm"
                 )
-            elif other := rival.rival(was.old, begin + lead, here, alignment, f.path):
+            elif other := rival.rival(was, begin + lead, here, alignment, f.path):
                 found.append(f"{printable(f.path)}, hunk {hunk.number}: {other}")
         put(new, hunk, offsets.get(hunk.number, 0))
         put(old, was, 0)

@@ -317,7 +317,7 @@ class _Carry:
             mine = placed.get(hunk.number)
             if mine and all(b.sure for b in mine) and rival.may_be(hunk.old, gained):
                 here = range(mine[0].lo, mine[-1].hi)
-                if other := rival.rival(hunk.old, mine[0].was, here, alignment, f.path):
+                if other := rival.rival(hunk, mine[0].was, here, alignment, f.path):
                     self.doubts.append(f"{path}, hunk {hunk.number}: {other}")
         body = hunks(new, result.brought)
         after = b"".join(threeway.applied(new, result.brought))

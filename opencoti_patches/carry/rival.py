@@ -9,11 +9,13 @@ from collections.abc import Sequence, Set
 from itertools import takewhile
 
 from opencoti_patches.carry.align import Alignment
+from opencoti_patches.core.model import Hunk
 from opencoti_patches.plan.places import has_functions, same_function, squeezed
 
 _SAYS = 6  # bytes of a line that tells places apart, more than these
 _FEW = 3  # such lines that a copy has, at least
 _MOST = 0.6  # of a hunk's such lines that a copy has
+_WIDE = 10  # lines beyond a hunk that say which place it is
 _MORE = 4  # lines that a copy may have besides
 
 
@@ -29,20 +31,39 @@ def may_be(old: Sequence[bytes], more: Set[bytes]) -> bool:
     return sum(line in more for line in told) >= max(_FEW, _MOST * len(told))
 
 
-def rival(old: Sequence[bytes], was: int, at: range, a: Alignment, path: str) -> str:
-    """Says where upstream put a copy of most of a hunk's ``old`` lines; empty if nowhere, or where what the place is inside
-    of, and the copy is not, says that it is the right one. ``was`` is the first line of the old file that the hunk
-    changes, ``at`` the hunk's lines in the new one from that on."""
+def rival(hunk: Hunk, was: int, at: range, a: Alignment, path: str) -> str:
+    """Says where upstream put a copy of most of the lines that a ``hunk`` of the old file stands on; empty if nowhere, or where
+    what the place is inside of or lies between, and the copy is not, says that it is the right one. ``was`` is the first
+    line of the old file that the hunk changes, ``at`` the hunk's lines in the new one from that on."""
+    old, begin = hunk.old, max(hunk.old_start - 1, 0)
     told = Counter(map(squeezed, _telling(old)))
     places = [j for j in a.fresh if j not in at and squeezed(a.new[j]) in told]
     here = _around(a.old, was)
     kept = _alike(here, _around(a.new, at.start), path)
-    for i, begin in enumerate(places):
-        near = places[i : bisect_left(places, begin + len(old) + _MORE)]
+    mine = range(max(at.start - (was - begin), 0), at.start + begin + len(old) - was)
+    for i, first in enumerate(places):
+        near = places[i : bisect_left(places, first + len(old) + _MORE)]
         many = (told & Counter(squeezed(a.new[j]) for j in near)).total()
-        if many >= max(_FEW, _MOST * told.total()) and _alike(here, _around(a.new, near[len(near) // 2]), path) >= kept:
-            return f"upstream put lines like those around it at line {begin + 1}, too"
+        if many < max(_FEW, _MOST * told.total()):
+            continue
+        other = range(first, near[-1] + 1)
+        sure = _between(a, begin, len(old), mine, 0) and not _between(a, begin, len(old), other, _MORE)
+        if not sure and _alike(here, _around(a.new, near[len(near) // 2]), path) >= kept:
+            return f"upstream put lines like those around it at line {first + 1}, too"
     return ""
+
+
+def _between(a: Alignment, begin: int, many: int, place: range, more: int) -> bool:
+    """Whether lines that no copy can have, for they stand once before and now, are as near to this place, on both sides, as
+    they were to the ``many`` old lines from ``begin`` on, or some lines ``more``; a file's begin and end are such, too."""
+    end, nowhere = begin + many, -len(a.new) - 1
+    above = [(begin, place.start)] if begin < _WIDE else []
+    below = [(len(a.old) - end, len(a.new) - place.stop)] if len(a.old) - end < _WIDE else []
+    for i in range(max(begin - _WIDE, 0), begin):
+        above.append((begin - i - 1, place.start - 1 - a.lone.get(squeezed(a.old[i]), len(a.new))))
+    for i in range(end, min(end + _WIDE, len(a.old))):
+        below.append((i - end, a.lone.get(squeezed(a.old[i]), nowhere) - place.stop))
+    return all(any(0 <= now <= was + more for was, now in side) for side in (above, below))
 
 
 def _telling(lines: Sequence[bytes]) -> list[bytes]:

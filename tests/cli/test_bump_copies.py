@@ -76,6 +76,23 @@ def test_a_copy_is_none_where_what_is_around_says_which_is_ours(
     assert one(run) == "renumbered"
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_nor_where_lines_that_no_copy_has_lie_on_both_sides(carry: Carry, diff: Diff, edited: bool) -> None:
+    """At the left margin nothing is inside of anything. ``edited``: git refuses the patch."""
+    block = "".join(
+        f"{line}\n" for line in ("run_it <<EOF", "(exit :code 2)", "EOF", "status=$?", "leave_unless $status")
+    )
+    old = f"# the first of all\nprepare_for first\n{block}clean_up_after first\n# and what follows\n"
+    new = f"# the first of all\nprepare_for zeroth\n{block}clean_up_after zeroth\n" + old.partition("\n")[2]
+    if edited:
+        new = edit(new, ("clean_up_after first", "clean_up_after first  # now"))
+    ours = edit(old, ("status=$?", "status=$((0 + $?))"))
+    run = carry({"t.sh": old}, {"t.sh": new}, {"0001-ours.patch": diff("t.sh", old, ours)})
+    assert one(run) in SURE
+    assert run("apply").code == 0
+    assert (run.root / "tree/t.sh").read_text().partition("prepare_for first")[2].count("status=$((0") == 1
+
+
 OPTIONS = "".join(f'    "package-{c}": "^1.{i}.0",\n' for i, c in enumerate("abcdefghij"))
 
 
