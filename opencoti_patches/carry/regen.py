@@ -152,6 +152,10 @@ class _Walk:
                 status="blocked",
                 reason=f"stands on {', '.join(verdict.blocked_by)}: {verdict.evidence}",
             )
+        if verdict.cause == "wrong-strip" and not verdict.problems[0].other:  # what follows would be about other files
+            self.failed.append((entry, parsed))
+            why = verdict.problems[0].message
+            return Row(name=entry.name, status="conflict", reason=why, next="opencoti-patches check")
         away = {p.file: p.other for p in verdict.problems if p.other}
         now = {f.path: it for f in parsed.files if f.operation == "modify" and (it := away.get(printable(f.path)))}
         if now:

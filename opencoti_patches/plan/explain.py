@@ -217,6 +217,8 @@ class Explainer:
                 cause, words = "moved", f"its lines stand in {printable(elsewhere)} now"
             elif near.share < _LIKE:
                 words = "nothing like the lines it expects is in the file"
+            if f.operation == "delete":  # all of its lines must be those of the patch; no place is to be found
+                words, near = "the file that it deletes has other lines", near._replace(line=0)
         line = line or (near.line if near.share >= _LIKE else 0)
         return Problem(
             cause=cause,

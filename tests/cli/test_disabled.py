@@ -128,7 +128,8 @@ def test_rename_gives_it_another_name(four_out: Forked, ask: Ask, line: str, aft
 
 def test_a_skipped_patch_that_does_not_apply_any_more(four_out: Forked, ask: Ask) -> None:
     root = four_out.root
-    four_out.write("base/f.txt", "".join(swap(LINES, 20, "upstream's twenty\n")))  # beside what 0004 inserts
+    theirs = [f"upstream's {n}\n" for n in range(18, 22)]  # about what 0004 inserts
+    four_out.write("base/f.txt", "".join([*LINES[:17], *theirs, *LINES[21:]]))
     before = files_of(root)
     refused = ask("enable", "4", "--json", code=1)
     says = f"{NAMES[3]} (skipped in the bump to v3) does not apply where its line stands: "
@@ -143,7 +144,7 @@ def test_a_skipped_patch_that_does_not_apply_any_more(four_out: Forked, ask: Ask
     assert files_of(root)[NAMES[3]] == before[NAMES[3]]
     assert four_out(*lay).code == 1
     text = (root / "WORK/f.txt").read_text()
-    four_out.write("WORK/f.txt", text[: text.index("<<<")] + "a line more\n" + text[text.index("the line number 21") :])
+    four_out.write("WORK/f.txt", text[: text.index("<<<")] + "a line more\n" + text[text.rindex("the line number 22") :])
     done = four_out(*take, "--accept-adapted")
     assert done.code == 0, done.out
     assert four_out("regen").code == 0

@@ -313,3 +313,22 @@ def test_the_series_file_and_folders_of_patches_stay(made: Sandbox) -> None:
     assert made("regen").code == 0
     assert (made.root / "patches/series").read_text() == series
     assert b"-20,7 +20,7" in (made.root / "patches/sub/0002-step.patch").read_bytes()
+
+
+def test_a_wrong_strip_level_is_said_and_nothing_else(made: Sandbox) -> None:
+    made.write("patches/series", "0001-step.patch -p3\n0002-step.patch\n0003-step.patch\n")
+    row = made("regen", "--json").json["patches"][0]
+    assert (row["status"], row["hunks"], row["next"]) == ("conflict", [], "opencoti-patches check")
+    assert row["reason"] == "nothing is left of a/a with -p3; with -p1 instead it is a, which is there"
+
+
+def test_a_deletion_of_other_lines_is_for_a_person(made: Sandbox, git: Git) -> None:
+    gone: Files = {k: v for k, v in START.items() if k != "c"}
+    (made.root / "patches/0003-step.patch").write_bytes(patch_between(git, START, gone))
+    drift(made.root, c="other\nlines\n")
+    (problem,) = (row := made("check", "--json").json["patches"][2])["problems"]
+    assert (problem["message"], row["next"]) == (
+        "the file that it deletes has other lines",
+        "opencoti-patches bootstrap --to 0003 --merge WORK",
+    )
+    assert statuses(made("regen", "--json"))[2] == "conflict"
