@@ -144,7 +144,9 @@ def test_a_skipped_patch_that_does_not_apply_any_more(four_out: Forked, ask: Ask
     assert files_of(root)[NAMES[3]] == before[NAMES[3]]
     assert four_out(*lay).code == 1
     text = (root / "WORK/f.txt").read_text()
-    four_out.write("WORK/f.txt", text[: text.index("<<<")] + "a line more\n" + text[text.rindex("the line number 22") :])
+    four_out.write(
+        "WORK/f.txt", text[: text.index("<<<")] + "a line more\n" + text[text.rindex("the line number 22") :]
+    )
     done = four_out(*take, "--accept-adapted")
     assert done.code == 0, done.out
     assert four_out("regen").code == 0
