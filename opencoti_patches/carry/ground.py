@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.carry.over import Sides
 from opencoti_patches.carry.rows import exact
 from opencoti_patches.doors.git import Repository
@@ -23,7 +24,7 @@ class Ground(NamedTuple):
     parsed: Parsed
     sides: Sides
     what: str
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[HunkHow, ...] = ()
 
 
 class Tree:

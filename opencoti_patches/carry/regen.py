@@ -17,7 +17,7 @@ from opencoti_patches.carry import guards, heads, ladder, note, over, rows
 from opencoti_patches.carry.compose import composed
 from opencoti_patches.carry.ground import Ground, Tree, known
 from opencoti_patches.carry.in_way import in_way, other_kind
-from opencoti_patches.carry.model import HunkHow, Row
+from opencoti_patches.carry.model import Carried, HunkHow, Row
 from opencoti_patches.carry.staged import staged
 from opencoti_patches.carry.supposed import suppose
 from opencoti_patches.core.model import (
@@ -37,6 +37,7 @@ from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.moved import moved_warnings
+from opencoti_patches.plan.nearest import told_by
 from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.scratch import Scratch, touched
@@ -66,6 +67,14 @@ _WHY = {"zero-context": "it had no context lines, and git takes none such", "eol
 
 class _Conflict(Exception):
     """A patch finds no place; the message says why."""
+
+    status: Carried = "conflict"
+
+
+class _Blocked(_Conflict):
+    """A patch stands on one that finds no place."""
+
+    status = "blocked"
 
 
 class _Walk:
@@ -163,7 +172,7 @@ class _Walk:
             parsed = parse(entry.raw, entry.strip, entry.reverse)
             self.scratch.ask(touched([parsed]))
         elsewhere = [f"{printable(path)} is {printable(it)} now" for path, it in now.items()]
-        why = ""
+        why, status = "", _Conflict.status
         rungs: Sequence[Callable[[], Row]] = (
             lambda: self._carried(entry, parsed, mended, verdict.cause or "", elsewhere),
             lambda: self._from(self._known(entry, parsed), entry, mended, elsewhere),
@@ -173,10 +182,10 @@ class _Walk:
             try:
                 return rung()
             except _Conflict as e:
-                why = str(e) or why
+                why, status = str(e) or why, e.status
         self.failed.append((entry, parsed))
         problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
-        return Row(name=entry.name, status="conflict", reason=why or f"{verdict.cause}", hunks=problems)
+        return Row(name=entry.name, status=status, reason=why or f"{verdict.cause}", hunks=problems)
 
     def _known(self, entry: Entry, parsed: Parsed) -> Ground:
         """The contents that a patch was made on, where the store has them."""
@@ -186,11 +195,25 @@ class _Walk:
         return found
 
     def _supposed(self, entry: Entry, parsed: Parsed) -> Ground:
-        """What a patch may have been made on."""
-        found = "" if entry.reverse else suppose(parsed, Tree(self.scratch, self.store.repo, self.folder))
+        """What a patch may have been made on; never beside lines that a patch before it has yet to bring."""
+        tree = Tree(self.scratch, self.store.repo, self.folder)
+        if other := self._owing(parsed, tree):
+            raise _Blocked(f"stands on {other}: it expects lines that this adds")
+        found = "" if entry.reverse else suppose(parsed, tree)
         if isinstance(found, str):
             raise _Conflict(found)
         return found
+
+    def _owing(self, parsed: Parsed, tree: Tree) -> PatchName | None:
+        """The patch without a place, if one is, that adds lines which this one expects and no file has."""
+        for f in parsed.files:
+            lines = {h.old[i] for h in f.hunks for i in told_by(h.old)} - set(
+                lines_of(tree.content(f.old or "") or b"")
+            )
+            for other, theirs in self.failed:
+                if any(g.new == f.old and lines.intersection(h.added) for g in theirs.files for h in g.hunks):
+                    return other.name
+        return None
 
     def _staged(self, entry: Entry, raw: bytes) -> Entry:
         return staged(entry, raw, self.folder / f"{len(self.rows)}.patch")
@@ -263,10 +286,11 @@ class _Walk:
             raise _Conflict(rows.words(str(e), "the tree")) from None
         if not carried.left:  # a person has to say what becomes of the patch
             raise _Conflict("nothing is left of it: the tree has all that it does")
+        doubts = (*elsewhere, *(d.said for d in ground.doubts), *carried.doubts)
         row = rows.carried(
             entry,
             parse(entry.raw, entry.strip, entry.reverse),
-            carried._replace(doubts=(*elsewhere, *ground.doubts, *carried.doubts)),
+            carried._replace(hows=(*ground.doubts, *carried.hows), doubts=tuple(dict.fromkeys(doubts))),
             "",
             earlier=self.entries[len(self.rows) - 1].name if self.rows else None,
             project=self.project,

@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from opencoti_patches.carry.ground import Ground, Tree
+from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.plan.nearest import Text, told_by
@@ -46,7 +47,7 @@ def suppose(parsed: Parsed, tree: Tree) -> Ground | str:
     """Find a place for every hunk; else what is to be said of the one that has none, or nothing where that is not it."""
     was: dict[str, Lines] = {}
     files: list[FilePatch] = []
-    doubts: list[str] = []
+    doubts: list[HunkHow] = []
     for f in parsed.files:
         if f.operation == "create" and not f.binary:
             files.append(f)
@@ -63,36 +64,41 @@ def suppose(parsed: Parsed, tree: Tree) -> Ground | str:
     return Ground(parsed._replace(files=tuple(files)), tree.sides(was.get), _WHAT, tuple(doubts)) if was else ""
 
 
-def _spans(f: FilePatch, text: Text, doubts: list[str]) -> list[_Span] | str:
+def _spans(f: FilePatch, text: Text, doubts: list[HunkHow]) -> list[_Span] | str:
     """The places of all hunks of a file, in their order; what is doubtful about them goes to ``doubts``."""
     found: list[_Span] = []
     begin, shift = 0, 0
     for hunk in f.hunks:
-        where = f"{printable(f.path)}, hunk {hunk.number}"
         span = _span(text, hunk, begin, hunk.old_start - 1 + shift, has_functions(f.path))
         if isinstance(span, str):
-            return f"{where}: {span}"
+            return f"{printable(f.path)}, hunk {hunk.number}: {span}"
         first, at = span.pairs[0]
         begin, shift = span.hi, at - first - (hunk.old_start - 1)
         found.append(span)
-        doubts += (f"{where}{doubt}" for doubt in _doubts(text, hunk, span, has_functions(f.path)))
+        how = _doubts(text, hunk, span, has_functions(f.path))
+        doubts += (HunkHow(file=printable(f.path), hunk=hunk.number, how=doubt) for doubt in how)
     return found
 
 
 def _doubts(text: Text, hunk: Hunk, span: _Span, functions: bool) -> Iterator[str]:
-    """What somebody has to look at, in words that go on from the hunk's place."""
+    """What somebody has to look at about the place of a hunk."""
     old, at = hunk.old, f"at line {span.lo + 1}"
-    missing = len(old) - sum(old[i] == text.lines[there] for i, there in span.pairs)
+    among = "other lines stand among those that it expects"
     if span.others:
-        yield f": its lines stand in {span.others + 1} places; put at the nearest, {at}"
-    elif missing:
-        yield f": {missing} of the {plural(len(old), 'line')} that it expects are not there; put where the others are, {at}"
+        yield f"its lines stand in {span.others + 1} places; put at the nearest, {at}"
+    elif missing := len(old) - len(span.pairs):
+        are = "is" if missing == 1 else "are"
+        yield f"{missing} of the {plural(len(old), 'line')} that it expects {are} not there; put where the others are, {at}"
+        if span.hi - span.lo > len(old):
+            yield among
     elif span.hi - span.lo > len(old):
-        yield f": other lines stand among those that it expects, {at}"
+        yield f"{among}, {at}"
+    elif any(old[i] != text.lines[there] for i, there in span.pairs):
+        yield f"its lines stand there with other white space or line ends, {at}"
     made, now = _homes(text, hunk, span)
     if functions and not same_function(made, now):
         was, is_ = (printable(x.decode("utf-8", "replace").strip()) for x in (made, now))
-        yield f" was made in '{was}', would be in '{is_ or 'no function'}'"
+        yield f"was in '{was}', would be in '{is_ or 'no function'}'"
 
 
 def _homes(text: Text, hunk: Hunk, span: _Span) -> tuple[bytes, bytes]:
@@ -107,24 +113,22 @@ def _homes(text: Text, hunk: Hunk, span: _Span) -> tuple[bytes, bytes]:
 
 def _span(text: Text, hunk: Hunk, begin: int, expected: int, functions: bool) -> _Span | str:
     """The place of a hunk from line ``begin`` on, else why there is none: of its lines as they are, the one nearest to where
-    they are ``expected``; else of most of them, if there is one such. Places in the function that it names come first."""
+    they are ``expected``; else of most of them, if there is but one such. Places in the function that it names come first."""
     old = hunk.old
     telling = set(told_by(old))
     places = [i for i in occurrences(text.lines, old) if i >= begin]
     exact = [_Span(tuple((i, at + i) for i in range(len(old))), len(telling)) for at in places]
     spans = exact or _alike(text, old, telling, begin)
     if not spans:
-        return "nothing like the lines that it expects is there" if old else "it has no lines to place it by"
+        behind = " behind the hunk before it" if begin else ""
+        return f"nothing like the lines that it expects is there{behind}" if old else "it has no lines to place it by"
     if functions and len(spans) > 1:
         spans = [s for s in spans if same_function(*_homes(text, hunk, s))] or spans
 
-    def worse(span: _Span) -> int:
-        return abs(span.lo - expected) if exact else -span.telling
-
-    best = min(spans, key=worse)
-    if sum(worse(s) == worse(best) for s in spans) > 1:
+    away = sorted(abs(s.lo - expected) for s in spans)
+    if len(spans) > 1 and (not exact or away[0] == away[1]):
         return f"its lines stand in {len(spans)} places" + ("" if exact else ", as far as they are there")
-    return best._replace(others=len(spans) - 1 if exact else 0)
+    return min(spans, key=lambda s: abs(s.lo - expected))._replace(others=len(spans) - 1)
 
 
 def _alike(text: Text, old: Sequence[bytes], telling: set[int], begin: int) -> list[_Span]:
@@ -167,7 +171,7 @@ def _blocks(
 ) -> list[tuple[int, int]]:
     """Lines that are the same, in blocks, numbered from ``first`` and ``begin`` on; only blocks with one that tells a
     place, if it is said which do."""
-    blocks = SequenceMatcher(None, old, lines, autojunk=False).get_matching_blocks()
+    blocks = SequenceMatcher(None, old, lines).get_matching_blocks()
     runs = ([(first + b.a + i, begin + b.b + i) for i in range(b.size)] for b in blocks)
     return [pair for run in runs if telling is None or any(i in telling for i, _ in run) for pair in run]
 
@@ -179,7 +183,14 @@ def _rebuilt(f: FilePatch, lines: Lines, spans: Sequence[_Span]) -> tuple[Lines,
     at = grown = 0
     for hunk, span in zip(f.hunks, spans, strict=True):
         was += lines[at : span.lo]
+        if span.hi < len(lines):
+            hunk = hunk._replace(lines=tuple(map(_ended, hunk.lines)))
         hunks.append(hunk._replace(old_start=len(was) + 1, new_start=len(was) + 1 + grown))
         was += hunk.old
         at, grown = span.hi, grown + len(hunk.new) - len(hunk.old)
     return was + lines[at:], f._replace(hunks=tuple(hunks))
+
+
+def _ended(line: bytes) -> bytes:
+    """A line with an end: the file goes on where it was the last one."""
+    return line if line.endswith(b"\n") else line + b"\n"

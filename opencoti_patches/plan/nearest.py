@@ -93,7 +93,7 @@ def _small_diff(old: Sequence[bytes], lines: Sequence[bytes], at: int) -> tuple[
 
     found = list(lines[at : at + len(old) + 3])
     rows: list[str] = []
-    for tag, a, b, c, d in SequenceMatcher(None, list(old), found, autojunk=False).get_opcodes():
+    for tag, a, b, c, d in SequenceMatcher(None, list(old), found).get_opcodes():
         if tag == "equal":
             keep = [" " + show(x) for x in old[a:b]]
             rows += keep if len(keep) <= 5 else [*keep[:2], " …", *keep[-2:]]
