@@ -85,15 +85,3 @@ def test_beside_lines_of_a_patch_without_a_place_it_waits(cli: Cli, git: Git, tm
     rows = regen(cli, git, tmp_path, states, {"a": text(numbered(1, 60, n30="theirs"))})
     assert [r["status"] for r in rows] == ["conflict", "blocked"]
     assert rows[1]["reason"] == f"stands on {rows[0]['name']}: it expects lines that this adds"
-
-
-def test_many_lines_of_few_kinds_end(cli: Cli, git: Git, tmp_path: Path) -> None:
-    """Else the search for what is alike takes minutes."""
-    lines = [f"part {n} of many\n" if n % 300 == 100 else f"  few({n % 5});\n" for n in range(3000)]
-    now = [x if n % 9 or x.startswith("part") else f"no {n}\n" for n, x in enumerate(lines)]
-    write_project(tmp_path, git, [{"a": text("".join(lines))}, {"a": text("".join(lines[:50] + lines[2900:]))}])
-    old = "".join(f" {x}" for x in lines[47:50]) + "".join(f"-{x}" for x in lines[50:2900])
-    hunk = f"@@ -48,2856 +48,6 @@\n{old}" + "".join(f" {x}" for x in lines[2900:2903])
-    (tmp_path / "patches/0001-step.patch").write_text(f"diff --git a/a b/a\n--- a/a\n+++ b/a\n{hunk}")
-    set_base(tmp_path, {"a": text("".join(now))})
-    assert cli("-C", tmp_path, "regen", "--json").json["patches"][0]["status"] == "conflict"
