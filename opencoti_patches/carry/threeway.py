@@ -19,6 +19,7 @@ from opencoti_patches.carry.follow import Follower, counted
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.plan.places import function_at, functions_with, has_functions, squeezed
 
+_MANY = 50  # changes for which one look at all of upstream's edits before any of them costs less than it saves
 _SAYS = 6  # bytes of a line that says something, more than these
 
 
@@ -94,7 +95,8 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
     result = Result([], [], [])
     rewritten = {h.number for h in f.hunks if _rewritten(h, alignment)}
     changes = changes_of(f)
-    follower.expect(b"".join(line for c in changes for line in c.added))
+    if len(changes) > _MANY:
+        follower.expect(b"".join(line for c in changes for line in c.added))
     for change in changes:
         one = _Place(change, alignment, follower).find()
         if (isinstance(one, Stuck) or not one.sure) and (heading := _gone(change, alignment, f.path)):

@@ -94,6 +94,20 @@ def stands(piece: bytes, text: bytes) -> bool:
     return any(parts[i : i + len(wanted)] == wanted for i in range(len(parts)))
 
 
+@settings(max_examples=200, deadline=None)
+@given(bases())
+def test_what_is_expected_changes_no_answer(drawn: tuple[bytes, bytes, bytes]) -> None:
+    """Neither about a part of it nor about lines that are none of it."""
+    old, new, text = drawn
+    alignment = compared(old, new)
+    plain, told = Edits(alignment), Edits(alignment)
+    lines = text.splitlines(keepends=True)
+    half = b"".join(lines[: len(lines) // 2])
+    told.expect(half)
+    for asked in (half, *lines, text):
+        assert told.pieces(asked) == plain.pieces(asked)
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_a_change_at_the_end_of_lines_is_seen(end: bytes) -> None:
     old = b"".join(b"int x_%d = name" % n + end for n in range(3))
