@@ -96,7 +96,8 @@ def _landed(new: Parsed, doubts: Sequence[str]) -> Iterator[str]:
     for f in new.files:
         path = printable(f.path)
         for hunk in f.hunks:
-            if any(d.startswith(f"{path}, hunk {hunk.number} ") for d in doubts):
+            at = f"{path}, hunk {hunk.number}"
+            if any(d.startswith((f"{at} ", f"{at}: ")) for d in doubts):
                 yield from _shown(path, hunk)
 
 

@@ -67,6 +67,17 @@ def test_a_copy_of_the_place_is_a_doubt(
     assert one(run) not in SURE
 
 
+def test_the_hunk_beside_a_copy_is_shown(carry: Carry, diff: Diff) -> None:
+    """git took the patch, and nothing of it changed: the place is what is to be looked at."""
+    path, old, change, copy, edited = CASES[0]
+    run = carry(
+        {path: old}, {path: with_copy(edit(old, edited), copy)}, {"0001-ours.patch": diff(path, old, edit(old, change))}
+    )
+    said = run("bump", "new").out
+    assert "upstream put lines like those around it at line" in " ".join(said.split())
+    assert "      +      - run: make install DESTDIR=x\n" in said
+
+
 @pytest.mark.parametrize(("path", "old", "change", "copy", "edited"), CASES)
 def test_a_copy_is_none_where_what_is_around_says_which_is_ours(
     carry: Carry, diff: Diff, path: str, old: str, change: tuple[str, str], copy: str, edited: tuple[str, str]
