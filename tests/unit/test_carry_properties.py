@@ -2,106 +2,31 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
-from conftest import Git, examples
-from hypothesis import assume, given, note
+from conftest import examples
+from e2e.carried import BODY, PATH, SURE, Ground, Lines, function, ground, patch_of
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guess
 from opencoti_patches.carry.bump import _Walk, bump
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.old_side import Old
-from opencoti_patches.carry.regen import regen
-from opencoti_patches.core.model import Entry, PatchName, Series, TreeId
+from opencoti_patches.core.model import Series
 from opencoti_patches.doors import fs
-from opencoti_patches.series.order import entry_of, stamp_of
 from opencoti_patches.series.parse import Parsed, parse
 
-NAME = PatchName("0001-ours.patch")
-PATH = "src/f.c"
-SURE = ("kept", "renumbered", "regenerated")
+__all__ = ["ground"]
+
 _NUMBERS = re.compile(rb"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
-Lines = list[str]
-
-
-class Ground(NamedTuple):
-    """A store to carry in, and a git that shares no code with it."""
-
-    folder: Path
-    store: Store
-    git: Git
-
-    def tree(self, lines: Lines) -> TreeId:
-        """A base that holds one file, in the store and where the judge works."""
-        text = "".join(lines).encode()
-        self.git.tree({PATH.encode(): ("100644", text)})
-        blob = self.store.repo.hash_blobs([text])[0]
-        tree = self.store.repo.tree_with(TreeId("4b825dc642cb6eb9a060e54bf8d69288fbee4904"), {PATH: ("100644", blob)})
-        (self.store.listings / tree).write_bytes(self.store.repo.list_tree(tree))
-        return tree
-
-    def carry(self, patch: bytes, old: Lines, new: Lines) -> Row:
-        """The one patch of a series carried from one base to another."""
-        path = self.folder / NAME
-        path.write_bytes(patch)
-        entry = entry_of(self.folder, NAME, patch, strip=1, reverse=False)
-        entry = entry._replace(path=path, stamp=stamp_of(path.stat()))
-        done = bump(
-            Series(dir=self.folder, entries=(entry,)), self.tree(old), self.tree(new), self.store, project="drawn"
-        )
-        note(f"{done.rows[0].status}: {done.rows[0].reason}")
-        return done.rows[0]
-
-    def regenerate(self, patch: bytes, new: Lines) -> Row:
-        """The one patch of a series as ``regen`` writes it, which has no other base than this."""
-        series = Series(dir=self.folder, entries=tuple(self.entries([patch])))
-        (row,) = regen(series, None, self.tree(new), self.store, project="drawn")
-        note(f"{row.status}: {row.reason}")
-        return row
-
-    def entries(self, patches: Sequence[bytes]) -> list[Entry]:
-        """Patches as a series has them, in files."""
-        found = []
-        for number, patch in enumerate(patches, 1):
-            path = self.folder / f"{number:04d}-ours.patch"
-            path.write_bytes(patch)
-            entry = entry_of(self.folder, path.name, patch, strip=1, reverse=False)
-            found.append(entry._replace(path=path, stamp=stamp_of(path.stat())))
-        return found
-
-    def applied(self, patch: bytes, lines: Lines) -> Lines:
-        """The file after a patch, which real git must take."""
-        path = self.folder / "judged.patch"
-        path.write_bytes(patch)
-        tree = self.tree(lines)
-        verdicts, after = self.git.judge(tree, [(path, 1, False)])
-        assert verdicts == [True]
-        return self.git("cat-file", "blob", f"{after}:{PATH}").decode().splitlines(keepends=True)
-
-
-@pytest.fixture(scope="module")
-def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
-    """One store for all examples."""
-    root = tmp_path_factory.mktemp("carry")
-    store = Store(root / "store").open()
-    for folder in (store.listings, store.scratch):
-        folder.mkdir()
-    yield Ground(root, store, Git(root / "judge.git"))
-
-
-def patch_of(old: Lines, new: Lines) -> bytes:
-    rows = difflib.unified_diff(old, new, f"a/{PATH}", f"b/{PATH}")
-    return f"Say what it does\n\ndiff --git a/{PATH} b/{PATH}\n{''.join(rows)}".encode()
 
 
 def changes(patch: bytes, sign: bytes) -> list[bytes]:
@@ -114,16 +39,22 @@ def body(patch: bytes) -> list[tuple[int, int, tuple[bytes, ...]]]:
     return [(h.old_start, h.new_start, h.lines) for f in parse(patch, 1).files for h in f.hunks]
 
 
+def joined(patch: bytes) -> list[tuple[int, int, tuple[bytes, ...]]]:
+    """As ``body``; hunks that touch are one, as git would write them: a line of upstream's between them parts them for good."""
+    found: list[tuple[int, int, tuple[bytes, ...]]] = []
+    end = -1  # of the hunk before, in the old file
+    for old, new, lines in body(patch):
+        if old == end:
+            found[-1] = (*found[-1][:2], (*found[-1][2], *lines))
+        else:
+            found.append((old, new, lines))
+        end = old + sum(line[:1] != b"+" for line in lines)
+    return found
+
+
 # -- what is drawn from --------------------------------------------------------------------------------------
 
 PLAIN = [f"    call_{i}(a, {i * 7});\n" for i in range(48)]
-BODY = ["    int x = a;\n", "    step(x);\n", "    x += 1;\n", "    log_it(x);\n", "    return x;\n"]
-
-
-def function(name: str, lines: Lines) -> Lines:
-    return [f"int {name}(int a)\n", "{\n", *lines, "}\n", "\n"]
-
-
 WORDS = ["    x = 1;\n", "    y = x;\n", "    call(x, y);\n", "    call(x);\n", "  call(x);\n", "\n", "    }\n", "}\n"]
 TEXT = st.lists(st.sampled_from([*WORDS, "int one(void)\n", "int two(void)\n"]), min_size=6, max_size=24)
 
@@ -279,6 +210,12 @@ def test_an_unrelated_edit_changes_line_numbers_alone(ground: Ground, drawn: tup
 
 @examples(20)
 @given(drawn=apart(near=1))
+@example(
+    drawn=(
+        [Edit(0, 0, ("    ours_0_0(b);\n",)), Edit(6, 0, ("    ours_2_0(b);\n",))],
+        [Edit(3, 0, ("    theirs(b);\n",))],
+    )
+)
 def test_there_and_back_is_the_same_patch(ground: Ground, drawn: tuple[list[Edit], list[Edit]]) -> None:
     """With one unchanged line between the two sides' edits: the context drifts, the place does not."""
     ours, theirs = drawn
@@ -290,7 +227,7 @@ def test_there_and_back_is_the_same_patch(ground: Ground, drawn: tuple[list[Edit
     assert ground.applied(raw, new) == edited(PLAIN, [*ours, *theirs])
     back = ground.carry(raw, new, PLAIN)
     assert back.status not in ("conflict", "blocked", "upstreamed")
-    assert body(raw if back.raw is None else back.raw) == body(patch)
+    assert joined(raw if back.raw is None else back.raw) == joined(patch)
 
 
 # -- nothing is lost -----------------------------------------------------------------------------------------
@@ -321,83 +258,3 @@ def test_no_added_line_is_ever_lost(ground: Ground, data: st.DataObject) -> None
     for line in had - added:  # gone, or another now: then it is shown, or upstream has it
         shown = any(said.strip().startswith("-+") for said in row.interdiff)
         assert row.status == "adapted" and (shown or line.decode() in new)
-
-
-# -- the right function --------------------------------------------------------------------------------------
-
-
-def home_of(lines: Lines, mark: str) -> str:
-    """The function in which a line stands."""
-    at = next(i for i, line in enumerate(lines) if mark in line)
-    return next((m[1] for line in lines[at::-1] if (m := re.match(r"int (\w+)\(", line))), "")
-
-
-@st.composite
-def twins(draw: st.DrawFn) -> tuple[Lines, Lines, Lines]:
-    """A file of functions with the same body or nearly so, one of them changed by us; and upstream's, which
-    edits that one, and takes in, out and about others."""
-    names = ["alpha", "beta", "gamma"][: draw(st.integers(1, 3))]
-    target = draw(st.sampled_from(names))
-    bodies = {n: list(BODY) for n in names}
-    at = draw(st.integers(0, len(BODY)))
-    ours = {n: list(b) for n, b in bodies.items()}
-    if draw(st.booleans()) and at < len(BODY):
-        ours[target][at] = "    OURS(x);\n"
-    else:
-        ours[target].insert(at, "    OURS(x);\n")
-    theirs = {n: list(b) for n, b in bodies.items()}
-    for _ in range(draw(st.integers(0, 2))):
-        i = draw(st.integers(0, len(theirs[target]) - 1)) if theirs[target] else 0
-        kind = draw(st.sampled_from(["out", "word", "in"]))
-        if kind == "out":
-            del theirs[target][i : i + 1]
-        elif kind == "in":
-            theirs[target].insert(i, f"    theirs({i});\n")
-        elif theirs[target]:
-            theirs[target][i] = theirs[target][i].replace("x", "xx")
-    order = draw(st.permutations(names)) if draw(st.booleans()) else names
-    new = [(n, theirs[n]) for n in order]
-    for planted in draw(st.lists(st.sampled_from(["delta", "omega"]), unique=True, max_size=2)):
-        new.insert(draw(st.integers(0, len(new))), (planted, list(BODY)))
-    if draw(st.booleans()) and len(new) > 1:
-        new = [(n, b) for n, b in new if n != target]
-    made = (list(bodies.items()), list(ours.items()), new)
-    old, after, now = ([line for n, b in rows for line in function(n, b)] for rows in made)
-    return old, after, now
-
-
-@examples(60)
-@given(drawn=twins())
-def test_a_twin_never_takes_a_hunk_away_in_silence(ground: Ground, drawn: tuple[Lines, Lines, Lines]) -> None:
-    old, ours, new = drawn
-    row = ground.carry(patch_of(old, ours), old, new)
-    if row.status not in SURE:
-        return
-    after = ground.applied(patch_of(old, ours) if row.raw is None else row.raw, new)
-    assert home_of(after, "OURS") == home_of(ours, "OURS")
-
-
-def headed(patch: bytes, old: Lines) -> bytes:
-    """The patch with the function of each hunk behind its ``@@``, as git writes it."""
-
-    def named(m: re.Match[bytes]) -> bytes:
-        before = [line for line in old[: int(m[1]) - 1] if line.startswith("int ")]
-        return m[0] + (f" {before[-1].rstrip()}" if before else "").encode()
-
-    return re.sub(rb"(?m)^@@ -(\d+)\S* \S+ @@", named, patch)
-
-
-@examples(150)
-@given(drawn=twins())
-def test_nor_without_the_old_base(ground: Ground, drawn: tuple[Lines, Lines, Lines]) -> None:
-    """Of a patch that names no contents, too, every added line comes along, and another function is named."""
-    old, ours, new = drawn
-    patch = headed(patch_of(old, ours), old)
-    row = ground.regenerate(patch, new)
-    if row.status in ("conflict", "kept"):  # kept: git's verdict, at the very line
-        return
-    after = ground.applied(row.raw or patch, new)
-    assert sum("OURS(" in x for x in after) == 1
-    if home_of(after, "OURS") != home_of(ours, "OURS"):
-        assert row.status == "adapted", "nobody would look"
-        assert f"{home_of(ours, 'OURS')}(" in row.reason, "the function that it was made in"
