@@ -61,6 +61,8 @@ COMMANDS = {
     "lint": "Check the patch files themselves.",
 }
 
+_BARE = getattr(click.exceptions, "NoArgsIsHelpError", ())  # a group alone; click has it from 8.2 on
+
 # what quilt, StGit and git call it -> what to run here
 ELSEWHERE = {
     "push": "apply",
@@ -172,10 +174,9 @@ def main() -> NoReturn:
         sys.exit(e.exit_code)
     except click.UsageError as e:
         said = e.format_message().rstrip(".")
-        where = (
-            e.ctx.command_path if e.ctx else f"opencoti-patches {name}".rstrip()
-        )  # an option without its value: none
-        if type(e).__name__ == "NoArgsIsHelpError":  # click's, from 8.2 on: what it says is the whole help
+        # an option without its value has no context
+        where = e.ctx.command_path if e.ctx else f"opencoti-patches {name}".rstrip()
+        if isinstance(e, _BARE):  # what it says is the whole help
             if not as_json:
                 click.echo(e.format_message(), err=True)
                 sys.exit(Exit.USAGE)

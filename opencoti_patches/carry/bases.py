@@ -13,7 +13,7 @@ from opencoti_patches.carry.astray import Astray
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.old_side import Old
 from opencoti_patches.carry.over import Sides
-from opencoti_patches.core.model import NOT_TEXT, Entry, IndexEntry, PatchName, TreeId
+from opencoti_patches.core.model import Entry, IndexEntry, PatchName, TreeId
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import Replay
@@ -94,14 +94,9 @@ class Bases:
 
     def sides(self) -> Sides:
         """What a carry of the patch that is next may look at."""
-
-        def now(path: str) -> bytes | None:
-            held = self.held(path)
-            return None if held is None or held[0] in NOT_TEXT else self.contents.of(held)
-
         return Sides(
             old=self.old.replay.lines,
-            now=now,
+            now=lambda p: self.contents.of(self.held(p)),
             state=self.scratch.state(),
             diff=self.diff,
             renamed=lambda p: self.renames.get(p),

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from opencoti_patches.core.model import FilePatch, printable
+from opencoti_patches.plan.places import squeezed
 from opencoti_patches.series.parse import Parsed
 
 
@@ -69,7 +70,7 @@ def _changed(files: Iterable[FilePatch], kind: bytes) -> dict[str, list[bytes]]:
 
 
 def _squeezed(rows: dict[str, list[bytes]]) -> dict[str, list[bytes]]:
-    kept = {path: [b" ".join(x.split()) for x in lines if x.strip()] for path, lines in rows.items()}
+    kept = {path: [squeezed(x) for x in lines if x.strip()] for path, lines in rows.items()}
     return {path: lines for path, lines in kept.items() if lines}
 
 
@@ -92,8 +93,8 @@ def _lost(old: Parsed, new: Parsed) -> Iterable[str]:
 def _clobbered(before: dict[str, list[bytes]], now: dict[str, list[bytes]]) -> Iterable[str]:
     """Removed lines that the old patch did not remove, white space aside."""
     for path, rows in now.items():
-        asked = Counter(b" ".join(x.split()) for x in before.get(path, []))
-        for line, count in Counter(b" ".join(x.split()) for x in rows).items():
+        asked = Counter(map(squeezed, before.get(path, [])))
+        for line, count in Counter(map(squeezed, rows)).items():
             if line and count > asked[line]:
                 yield f"{printable(path)}: {printable(line.decode('utf-8', 'surrogateescape'))}"
 
@@ -104,9 +105,9 @@ def respaced(old: Parsed, new: Parsed) -> int:
     many = 0
     before, now = _changed(old.files, b"-"), _changed(new.files, b"-")
     for path, rows in _changed(new.files, b"+").items():
-        put = Counter(b" ".join(x.split()) for x in rows if x.strip())
-        taken = Counter(b" ".join(x.split()) for x in now.get(path, []))
-        many += (put & (taken - Counter(b" ".join(x.split()) for x in before.get(path, [])))).total()
+        put = Counter(squeezed(x) for x in rows if x.strip())
+        taken = Counter(map(squeezed, now.get(path, [])))
+        many += (put & (taken - Counter(map(squeezed, before.get(path, []))))).total()
     return many
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from opencoti_patches.core.model import Hunk
-from opencoti_patches.plan.places import heading, occurrences, same_function
+from opencoti_patches.plan.places import heading, occurrences, same_function, squeezed
 
 Drift = Literal["context", "removed", "absent", "ends"]
 _STEPS = 20_000  # of the search at one place, against pathological input
@@ -46,10 +46,10 @@ def place(lines: Sequence[bytes], hunk: Hunk, begin: int = 0, expected: int = -1
         if at is None:
             return NoPlace(why=f"its lines stand in {len(exact)} places")
         return _placed(lines, hunk, at, list(range(at, at + len(hunk.old))), "applies as it is")
-    squeezed = [b" ".join(x.split()) for x in lines]
+    flat = list(map(squeezed, lines))
     ends: dict[int, list[int | None]] = {}  # by the last line: of those that end alike, the longest
-    for start in _starts(squeezed, hunk, begin):
-        if (match := _align(lines, squeezed, hunk, start)) is not None:
+    for start in _starts(flat, hunk, begin):
+        if (match := _align(lines, flat, hunk, start)) is not None:
             ends.setdefault(max((m for m in match if m is not None), default=start), match)
     if not ends:
         return NoPlace(why="its lines are not there, even with other white space")
@@ -70,23 +70,23 @@ def _choose(lines: Sequence[bytes], hunk: Hunk, places: Sequence[int]) -> int | 
     return inside[0] if len(inside) == 1 else None
 
 
-def _starts(squeezed: Sequence[bytes], hunk: Hunk, begin: int) -> list[int]:
+def _starts(flat: Sequence[bytes], hunk: Hunk, begin: int) -> list[int]:
     """Lines at which the first line of the hunk that must be there stands, white space aside."""
     firsts: set[bytes] = set()
     for line in hunk.lines:
         if line[:1] == b"+":
             continue
-        firsts.add(b" ".join(line[1:].split()))
+        firsts.add(squeezed(line[1:]))
         if not (line[:1] == b"-" and not line[1:].strip()):
             break
-    return [i for i in range(begin, len(squeezed)) if squeezed[i] in firsts]
+    return [i for i in range(begin, len(flat)) if flat[i] in firsts]
 
 
-def _align(lines: Sequence[bytes], squeezed: Sequence[bytes], hunk: Hunk, at: int) -> list[int | None] | None:
+def _align(lines: Sequence[bytes], flat: Sequence[bytes], hunk: Hunk, at: int) -> list[int | None] | None:
     """Match the hunk's old lines with the file's from ``at`` on: for each its line, or None for a blank
     removed line that is gone already. Exact bytes are tried first."""
     old = [line for line in hunk.lines if line[:1] in b" -"]
-    keys = [b" ".join(line[1:].split()) for line in old]
+    keys = [squeezed(line[1:]) for line in old]
     steps = 0
 
     def search(i: int, j: int) -> list[int | None] | None:
@@ -96,7 +96,7 @@ def _align(lines: Sequence[bytes], squeezed: Sequence[bytes], hunk: Hunk, at: in
             return None
         if i == len(old):
             return []
-        if j < len(lines) and keys[i] == squeezed[j] and (rest := search(i + 1, j + 1)) is not None:
+        if j < len(lines) and keys[i] == flat[j] and (rest := search(i + 1, j + 1)) is not None:
             return [j, *rest]
         if old[i][:1] == b"-" and not keys[i] and (rest := search(i + 1, j)) is not None:
             return [None, *rest]

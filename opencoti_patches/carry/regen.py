@@ -173,10 +173,11 @@ class _Walk:
             self.scratch.ask(touched([parsed]))
         elsewhere = [f"{printable(path)} is {printable(it)} now" for path, it in now.items()]
         why, status = "", _Conflict.status
+        tree = Tree(self.scratch, self.store.repo, self.folder)
         rungs: Sequence[Callable[[], Row]] = (
             lambda: self._carried(entry, parsed, mended, verdict.cause or "", elsewhere),
-            lambda: self._from(self._known(entry, parsed), entry, mended, elsewhere),
-            lambda: self._from(self._supposed(entry, parsed), entry, mended, elsewhere),
+            lambda: self._from(self._known(entry, parsed, tree), entry, mended, elsewhere),
+            lambda: self._from(self._supposed(entry, parsed, tree), entry, mended, elsewhere),
         )
         for rung in rungs:
             try:
@@ -187,16 +188,15 @@ class _Walk:
         problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
         return Row(name=entry.name, status=status, reason=why or f"{verdict.cause}", hunks=problems)
 
-    def _known(self, entry: Entry, parsed: Parsed) -> Ground:
+    def _known(self, entry: Entry, parsed: Parsed, tree: Tree) -> Ground:
         """The contents that a patch was made on, where the store has them."""
-        found = None if entry.reverse else known(parsed, Tree(self.scratch, self.store.repo, self.folder))
+        found = None if entry.reverse else known(parsed, tree)
         if found is None:
             raise _Conflict
         return found
 
-    def _supposed(self, entry: Entry, parsed: Parsed) -> Ground:
+    def _supposed(self, entry: Entry, parsed: Parsed, tree: Tree) -> Ground:
         """What a patch may have been made on; never beside lines that a patch before it has yet to bring."""
-        tree = Tree(self.scratch, self.store.repo, self.folder)
         if other := self._owing(parsed, tree):
             raise _Blocked(f"stands on {other}: it expects lines that this adds")
         found = "" if entry.reverse else suppose(parsed, tree)
@@ -205,11 +205,10 @@ class _Walk:
         return found
 
     def _owing(self, parsed: Parsed, tree: Tree) -> PatchName | None:
-        """The patch without a place, if one is, that adds lines which this one expects and no file has."""
-        for f in parsed.files:
-            lines = {h.old[i] for h in f.hunks for i in told_by(h.old)} - set(
-                lines_of(tree.content(f.old or "") or b"")
-            )
+        """The patch without a place, if one is, that adds lines which this one expects and its file has not."""
+        for f in parsed.files if self.failed else ():
+            have = lines_of(tree.content(f.old or "") or b"")
+            lines = {h.old[i] for h in f.hunks for i in told_by(h.old)}.difference(have)
             for other, theirs in self.failed:
                 if any(g.new == f.old and lines.intersection(h.added) for g in theirs.files for h in g.hunks):
                     return other.name

@@ -15,14 +15,13 @@ from opencoti_patches.carry.ground import Ground, Tree
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.plan.nearest import Text, told_by
+from opencoti_patches.plan.nearest import NEAR, Text, about, told_by
 from opencoti_patches.plan.places import enclosing, has_functions, heading, occurrences, same_function, squeezed
 from opencoti_patches.plan.replay import Lines, lines_of
 from opencoti_patches.series.parse import Parsed
 
 _WHAT = "placed by the lines of its hunks that are there"
 _HALF = 0.5  # of the telling lines of a hunk that stand in its place
-_NEAR = 3  # lines that came or went right there
 _MORE = 30  # lines that somebody may have put among those of a hunk
 _TRIED = 12  # places at most that are looked at more closely
 
@@ -133,15 +132,14 @@ def _span(text: Text, hunk: Hunk, begin: int, expected: int, functions: bool) ->
 
 def _alike(text: Text, old: Sequence[bytes], telling: set[int], begin: int) -> list[_Span]:
     """Places from line ``begin`` on with at least half of a hunk's telling lines, that do not overlap a better one."""
-    votes, _ = text.votes(old)
-    near = range(-_NEAR, _NEAR + 1)  # lines that came or went shift the later votes
-    starts = sorted(votes, key=lambda at: (-sum(votes[at + d] for d in near), -votes[at], at))
+    votes = text.votes(old, telling)
+    starts = sorted(votes, key=lambda at: (-about(votes, at), -votes[at], at))
     wanted = [squeezed(x) for x in old]
     spans: dict[tuple[tuple[int, int], ...], _Span] = {}
     for at in starts[:_TRIED]:
         pairs = _paired(wanted, text.squeezed, telling, at, begin)
         there = sum(i in telling for i, _ in pairs)
-        if there > 1 - (len(telling) == 1) and there >= _HALF * len(telling):
+        if there >= max(min(2, len(telling)), _HALF * len(telling)):
             spans[pairs] = _Span(pairs, there)
     found: list[_Span] = []
     for span in sorted(spans.values(), key=lambda s: (-s.telling, s.hi - s.lo)):
@@ -155,8 +153,8 @@ def _paired(
 ) -> tuple[tuple[int, int], ...]:
     """Which of a hunk's lines are which of the file's, if it begins about line ``at``: first those right there, then what
     tells a place before the first and behind the last of them."""
-    lo = max(at - _NEAR, begin)
-    pairs = _blocks(old, lines[lo : max(at + len(old) + _NEAR, lo)], 0, lo)
+    lo = max(at - NEAR, begin)
+    pairs = _blocks(old, lines[lo : max(at + len(old) + NEAR, lo)], 0, lo)
     if not pairs:
         return ()
     (first, top), (last, end) = pairs[0], pairs[-1]

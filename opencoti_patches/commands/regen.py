@@ -99,12 +99,9 @@ def command(
             written = put_in_place(
                 rows, project.series, project.base, store, into=elsewhere, dry_run=dry_run, progress=progress
             )
-        if (
-            snapshot and not dry_run and not into
-        ):  # the folder's edits are the patch's now; without any there is no step
-            (adopt if written else settle)(
-                WorkTree(run.directory / (folder or ""), store), At(tree=snapshot.now, patch=wanted[0])
-            )
+        if snapshot and not dry_run and not into:  # the folder's edits are the patch's now
+            work = WorkTree(run.directory / (folder or ""), store)
+            (adopt if written else settle)(work, At(tree=snapshot.now, patch=wanted[0]))  # without any there is no step
     stuck = any(r.status in ("conflict", "blocked") for r in rows)
     taken = written and accept_adapted and any(r.status == "adapted" for r in rows) and not (into or dry_run or stuck)
     say_stopped(run, config, store)

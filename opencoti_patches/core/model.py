@@ -33,6 +33,7 @@ NOT_TEXT = ("120000", "160000")
 EMPTY_TREE = TreeId("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 Operation = Literal["modify", "create", "delete", "rename", "copy"]
+Binary = Literal["", "git", "names-only"]
 Status = Literal["clean", "offset", "failed", "blocked", "empty"]
 Level = Literal["error", "warning", "note"]
 
@@ -111,7 +112,7 @@ class FilePatch(NamedTuple):
     new_mode: str | None = None
     old_blob: str | None = None  # from the index line, often abbreviated
     new_blob: str | None = None
-    binary: Literal["", "git", "names-only"] = ""  # names-only: "Binary files a and b differ"
+    binary: Binary = ""  # names-only: "Binary files a and b differ"
     git_style: bool = True  # has a "diff --git" line
     hunks: tuple[Hunk, ...] = ()
     span: tuple[int, int] = (0, 0)  # bytes of the patch file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from opencoti_patches.plan.places import occurrences, squeezed
 
 _DIFF_LINES = 14  # of the small diff at most
 _TELLING = re.compile(rb"\w\W*\w")  # of a line: "}" and "#endif"'s sisters stand everywhere
+NEAR = 3  # lines that came or went right at a place
 _COMMON = 20  # a line that stands more often tells nothing about a place
 
 
@@ -55,18 +56,21 @@ class Text:
             found.setdefault(line.strip(), []).append(i)
         return found
 
-    def votes(self, old: Sequence[bytes]) -> tuple[Counter[int], int]:
-        """Each of these lines that is there says where the first of them would stand, if it tells anything: the places by
-        how many say so, and how many lines tell."""
+    def votes(self, old: Sequence[bytes], told: Iterable[int]) -> Counter[int]:
+        """Those of ``told`` of these lines that are there say where the first of all would stand: the places by how many say
+        so."""
         votes: Counter[int] = Counter()
-        telling = 0
-        for i in told_by(old):
-            telling += 1
+        for i in told:
             places = self.where.get(old[i].strip(), ())
             if len(places) <= _COMMON:
                 for at in places:
                     votes[at - i] += 1
-        return votes, telling
+        return votes
+
+
+def about(votes: Counter[int], at: int) -> int:
+    """How many lines say that it is this place, or one right beside it: lines that came or went shift the later votes."""
+    return sum(votes[at + d] for d in range(-NEAR, NEAR + 1))
 
 
 def told_by(old: Sequence[bytes]) -> list[int]:
@@ -78,13 +82,13 @@ def told_by(old: Sequence[bytes]) -> list[int]:
 def nearest(text: Text, hunk: Hunk) -> Near:
     """Find the place by vote: each line that stands in the file says where the hunk would begin."""
     old, lines = hunk.old, text.lines
-    votes, telling = text.votes(old)
+    told = told_by(old)
+    votes = text.votes(old, told)
     if not votes:
         return Near(line=0, share=0.0, diff=())
     expected = hunk.old_start - 1
-    # inserted or deleted lines shift the later votes: neighbours count together
-    best = max(votes, key=lambda s: (sum(votes[s + d] for d in range(-3, 4)), votes[s], -abs(s - expected)))
-    share = min(1.0, sum(votes[best + d] for d in range(-3, 4)) / max(telling, 1))
+    best = max(votes, key=lambda s: (about(votes, s), votes[s], -abs(s - expected)))
+    share = min(1.0, about(votes, best) / len(told))
     return Near(line=max(best, 0) + 1, share=share, diff=_small_diff(old, lines, max(best, 0)))
 
 

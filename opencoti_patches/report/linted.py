@@ -14,9 +14,10 @@ def report(findings: Sequence[Finding], series: Series, *, strict: bool = False)
     """``strict`` makes a warning a no."""
     counts = Counter(f.level for f in findings)
     text: list[str] = []
+    last = {(f.rule, f.hint): at for at, f in enumerate(findings)}
     for at, f in enumerate(findings):
         text.append(f"{f.path}:{f.line}: {f.level}: {f.message} ({f.rule})")
-        if f.hint and (f.rule, f.hint) not in {(g.rule, g.hint) for g in findings[at + 1 :]}:  # once, below the last
+        if f.hint and last[f.rule, f.hint] == at:  # once
             text.append(f"    {f.hint}")
     parts = [plural(counts[level], level) for level in ("error", "warning") if counts[level]]
     text.append(f"{plural(len(series.entries), 'patch')}: {', '.join(parts) or 'no findings'}")

@@ -61,7 +61,9 @@ def decoded(raw: bytes) -> tuple[bytes, tuple[str, ...]]:
     fields = [f for f in _fields(raw[start : end.start()]) if not f.lower().startswith(b"content-")]
     fields.append(b"Content-Type: text/plain; charset=" + charset.encode("ascii", "replace"))
     fields.append(b"Content-Transfer-Encoding: 8bit")
-    note = f"{len(texts)} parts of a mail put together" if multipart else f"{encoded[1].decode()} decoded"  # type: ignore[index]
+    note = (
+        f"{encoded[1].decode()} decoded" if encoded and not multipart else f"{len(texts)} parts of a mail put together"
+    )
     return raw[:start] + b"\n".join(fields) + b"\n\n" + body, (note,)
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from opencoti_patches.core.model import FilePatch, Hunk, Operation, decode
+from opencoti_patches.core.model import Binary, FilePatch, Hunk, Operation, decode
 from opencoti_patches.series.at_at import numbers
 from opencoti_patches.series.names import is_epoch, named, names_of, preferred, stripped, unquote
 from opencoti_patches.series.turned import turned
@@ -271,7 +271,7 @@ class _Reader:
         ):
             words = "the @@ line above counts fewer lines than follow: git drops the rest, from here on, unsaid"
             self._defect("corrupt", words, fatal=False)
-        binary = "" if hunks else self._binary()
+        binary: Binary = "" if hunks else self._binary()
         end = self.offsets[self.at]
         self.files.append(
             FilePatch(
@@ -282,7 +282,7 @@ class _Reader:
                 new_mode=modes.get("new"),
                 old_blob=blobs[0] if blobs else None,
                 new_blob=blobs[1] if blobs else None,
-                binary=binary,  # type: ignore[arg-type]
+                binary=binary,
                 git_style=git_style,
                 hunks=tuple(hunks),
                 span=(self.offsets[begin], end),
@@ -291,7 +291,7 @@ class _Reader:
             )
         )
 
-    def _binary(self) -> str:
+    def _binary(self) -> Binary:
         line = self.lines[self.at] if self.at < len(self.lines) else b""
         if line.startswith((b"Binary files ", b"Files ")) and line.endswith(b" differ\n"):
             self.at += 1

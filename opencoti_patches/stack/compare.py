@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from opencoti_patches.carry.guards import compare as guarded
 from opencoti_patches.core.model import Entry, FilePatch, Series, printable
+from opencoti_patches.plan.places import squeezed
 from opencoti_patches.series.order import number_of
 from opencoti_patches.series.parse import parse
 from opencoti_patches.series.says import what_and_why
@@ -93,7 +94,7 @@ class _Read:
     def lines(self) -> Counter[bytes]:
         """Changed lines that say something, white space aside."""
         rows = (x for f in self.parsed.files for h in f.hunks for x in h.lines if x[:1] in b"+-")
-        return Counter(x[:1] + b" ".join(x[1:].split()) for x in rows if len(x.strip()) > 3)
+        return Counter(x[:1] + squeezed(x[1:]) for x in rows if len(x.strip()) > 3)
 
     def like(self, other: _Read) -> float:
         """The share of changed lines that both have, from 0 to 1."""
