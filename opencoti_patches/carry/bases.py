@@ -12,7 +12,7 @@ from opencoti_patches.carry.apart import unreached
 from opencoti_patches.carry.astray import Astray
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.old_side import Old
-from opencoti_patches.carry.over import Sides
+from opencoti_patches.carry.tally import Sides
 from opencoti_patches.core.model import Entry, IndexEntry, PatchName, TreeId
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.listing import Listing

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.model import HunkHow
-from opencoti_patches.carry.over import Sides
 from opencoti_patches.carry.rows import exact
+from opencoti_patches.carry.tally import Sides
 from opencoti_patches.doors.git import Repository
 from opencoti_patches.plan.made_on import made_on
 from opencoti_patches.plan.replay import Lines

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from opencoti_patches.carry.in_way import can_link, in_way, left_alone, other_kind
 from opencoti_patches.carry.model import Marked
-from opencoti_patches.carry.over import Sides
+from opencoti_patches.carry.tally import Sides
 from opencoti_patches.core.model import NOT_TEXT, FilePatch, IndexEntry, PatchName, TreeId, blob_id, is_full_id
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import Repository

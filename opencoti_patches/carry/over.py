@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from opencoti_patches.carry import heads, rival, threeway
+from opencoti_patches.carry import heads, rival, threeway, whole
 from opencoti_patches.carry.align import Alignment, Region, aligned
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
-from opencoti_patches.carry.in_way import in_way, left_alone
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
+from opencoti_patches.carry.tally import Both, Sides, Tally
 from opencoti_patches.carry.threeway import Brought
-from opencoti_patches.core.model import NOT_TEXT, Entry, FilePatch, Hunk, IndexEntry, blob_id, printable
+from opencoti_patches.carry.whole import UNMARKED, is_binary
+from opencoti_patches.core.model import Entry, FilePatch, Hunk, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function
 from opencoti_patches.plan.replay import Lines, lines_of, put
 from opencoti_patches.series.parse import Parsed
 
 _TELLING = 8  # bytes of a line that says where it is from, at least
-_UNMARKED = "; nothing marks a conflict in such a file: make it what it should be"
 
 
 class Conflict(Exception):
@@ -29,19 +29,6 @@ class Conflict(Exception):
         super().__init__(message)
         self.hows = tuple(hows)
         self.stuck = tuple(stuck)  # each change without a place, in a sentence
-
-
-class Sides(NamedTuple):
-    """What a carry may look at: a file's lines before the patch on the old base and its content now, git's
-    diff of two contents, and what upstream renamed."""
-
-    old: Callable[[str], Lines | None]
-    now: Callable[[str], bytes | None]
-    state: Mapping[str, IndexEntry]
-    diff: Callable[[bytes, bytes], bytes]
-    renamed: Callable[[str], str | None]
-    displaced: Callable[[str], str | None] = lambda path: None  # where a file went in whose place stands another
-    holding: Callable[[bytes], Sequence[str]] = lambda line: ()  # files that have this line by now, and had it not
 
 
 class Over(NamedTuple):
@@ -64,27 +51,12 @@ def carry(entry: Entry, parsed: Parsed, sides: Sides) -> Over:
     return _Carry(entry, parsed, sides).run()
 
 
-class _Both(NamedTuple):
-    """A file's lines on the old base, its content on the new one; None where it is not there, or not known."""
-
-    old: Lines | None
-    now: bytes | None
-
-
-class _Carry:
+class _Carry(Tally):
     def __init__(self, entry: Entry, parsed: Parsed, sides: Sides) -> None:
-        self.entry = entry
-        self.parsed = parsed
-        self.sides = sides
-        self.hows: list[HunkHow] = []
-        self.doubts: list[str] = []
-        self.done: list[str] = []
-        self.stuck: list[str] = []
-        self.live = 0  # changes that upstream does not have
+        super().__init__(entry, parsed, sides)
         self.texts: list[tuple[bytes, bytes]] = []  # the touched files, before and now
         self.renamed: dict[str, str] = {}  # what upstream calls files by now
         self.away: dict[str, tuple[FilePatch, list[Brought]]] = {}  # changes that go to another file, by its path
-        self.made: dict[str, _Both] = {}  # what parts before left; a file's second part goes on from there
 
     def run(self) -> Over:
         raw, parts, at = self.entry.raw, [self.parsed.header], len(self.parsed.header)
@@ -116,122 +88,43 @@ class _Carry:
 
     def _file(self, f: FilePatch) -> bytes:
         """The file's part of the new patch; empty if nothing is left to do."""
-        text = self.entry.raw[f.span[0] : f.span[1]]
         path = printable(f.path)
         if f.binary:
-            return self._whole(f, text, path)
-        if self._is_special(f):
-            return self._special(f, text, path)
+            return whole.binary(f, self)
+        if whole.is_special(f, self):
+            return whole.special(f, self)
         if self._is_renamed_there(f):
             return self._renamed_there(f)
-        if f.operation != "modify" and f.new and self._not_free(f, f.new):
+        if f.operation != "modify" and f.new and not self.is_free(f, f.new):
             return b""
         if f.operation == "create":
-            there = self._both(f.new or "").now
-            self.live += there is None
-            lines = [x for h in f.hunks for x in h.added]
-            made = b"".join(lines)
-            self.made[f.new or ""] = _Both(lines, made)
-            if there is None:
-                return text
-            if there == made:
-                self._whole_is_done(path, "there")
-                return b""
-            how = f", binary ones{_UNMARKED}" if binary(there) else ""
-            self.stuck.append(f"{path} is there already, with other contents{how}")
-            return b""
+            return whole.created(f, self)
         old_path = f.old or ""
         moves = f.operation in ("rename", "copy")  # to git, from what the file was before the patch
-        old, now = (self.sides.old(old_path), self.sides.now(old_path)) if moves else self._both(old_path)
+        old, now = (self.sides.old(old_path), self.sides.now(old_path)) if moves else self.both(old_path)
         if f.operation == "delete" or (f.operation == "rename" and old_path not in self.made):
-            self.made[old_path] = _Both(None, None)
+            self.made[old_path] = Both(None, None)
         if now is None and f.operation == "delete" and not self.sides.renamed(old_path):
-            self._whole_is_done(path, "deleted")
+            self.whole_is_done(path, "deleted")
             return b""
         if old is None:
             self.stuck.append(f"{path}: its contents on the old base are not known")
             return b""
         if now is None or (f.operation == "modify" and old_path not in self.made and self.sides.displaced(old_path)):
             return self._renamed(f, old, path)
-        if f.hunks and binary(now) and not binary(b"".join(old)):
-            self.stuck.append(f"{path} is binary now{_UNMARKED}")
+        if f.hunks and is_binary(now) and not is_binary(b"".join(old)):
+            self.stuck.append(f"{path} is binary now{UNMARKED}")
             return b""
         return self._changed(f, old, now, path)
 
-    def _both(self, path: str) -> _Both:
-        """A file as the part that is next finds it, before and now."""
-        return self.made.get(path) or _Both(self.sides.old(path), self.sides.now(path))
-
-    def _held(self, path: str | None) -> IndexEntry | None:
-        """What stands at a path now; not what an earlier part took away."""
-        made = self.made.get(path or "")
-        return None if made and made.now is None else self.sides.state.get(path or "")
-
-    def _is_special(self, f: FilePatch) -> bool:
-        held = [e[0] for p in (f.old, f.new) if p not in self.made and (e := self._held(p))]
-        return any(mode in NOT_TEXT for mode in (f.old_mode, f.new_mode, *held))
-
-    def _special(self, f: FilePatch, text: bytes, path: str) -> bytes:
-        """A link or a submodule: the change fits the very thing that it was made on, or it is made already."""
-        old, new = self._held(f.old), self._held(f.new)
-        before = blob_id(b"".join(x for h in f.hunks for x in h.old))
-        after = blob_id(b"".join(x for h in f.hunks for x in h.new))
-        links = {m for m in (f.old_mode, f.new_mode, old and old[0]) if m} <= {"120000"}
-        made = new is not None and new == ("120000", after)
-        if f.operation in ("rename", "delete"):
-            self.made[f.old or ""] = _Both(None, None)
-        if (f.operation == "delete" and old is None) or (f.operation in ("create", "modify") and f.hunks and made):
-            if f.operation != "delete" or not self._renamed_away(f.old or ""):
-                self._whole_is_done(path, "deleted" if f.operation == "delete" else "there")
-            return b""
-        fits = old is None if f.operation == "create" else old is not None and (not f.hunks or before == old[1])
-        if f.operation != "modify" and f.new and self._not_free(f, f.new):
-            return b""
-        if not links or not fits:
-            self.stuck.append(f"{path}: upstream has another symbolic link or submodule there, or none")
-            return b""
-        self.live += 1
-        return text
-
-    def _not_free(self, f: FilePatch, path: str) -> bool:
-        """Whether something else stands where a part makes a file."""
-        why = in_way(path, self.sides.state, self.parsed.files)
-        gone = any(g.old == path and g.operation in ("rename", "delete") for g in self.parsed.files)
-        if not why and f.operation != "create" and not gone and self._both(path).now is not None:
-            why = f"{printable(path)} is there already"
-        if why:
-            self.stuck.append(f"{why}, where the patch makes a file")
-        return bool(why)
-
-    def _renamed_away(self, path: str) -> bool:
-        """Whether a file that is not there any more stands under another name: no change to it as a whole is done."""
-        new_path = self.sides.renamed(path)
-        if new_path:
-            self.stuck.append(f"{printable(path)}: upstream renamed it to {printable(new_path)}")
-        return bool(new_path)
-
-    def _whole_is_done(self, path: str, what: str) -> None:
-        self.done.append(f"{path} is {what} already")
-        self.hows.append(HunkHow(file=path, hunk=0, how=f"it is {what} already", done=True))
-
-    def _whole(self, f: FilePatch, text: bytes, path: str) -> bytes:
-        """A binary change fits the very bytes that it was made on, or not at all."""
-        old = f.old or f.new or ""
-        free = f.operation != "create" or not in_way(old, self.sides.state, self.parsed.files)
-        if old not in self.made and free and left_alone(f, self._held(old)):
-            self.live += 1
-            return text
-        self.stuck.append(f"{path}: a binary change cannot be carried")
-        return b""
-
     def _renamed(self, f: FilePatch, old: Lines, path: str) -> bytes:
         new_path = self.sides.displaced(f.old or "") or self.sides.renamed(f.old or "")
-        now = self._both(new_path).now if new_path else None
+        now = self.both(new_path).now if new_path else None
         if now is not None and any(new_path in (g.old, g.new) for g in self.parsed.files):
             self.stuck.append(f"{path}: upstream renamed it to {printable(new_path or '')}, and put that elsewhere")
             return b""
         if new_path is None or now is None:
-            self.made[f.old or ""] = _Both(None, None)
+            self.made[f.old or ""] = Both(None, None)
             if f.operation == "modify" and f.old_mode == f.new_mode and self._all_away(f, old, path):
                 return b""
             if len(self.parsed.files) > 1 and f.operation == "modify":
@@ -240,14 +133,14 @@ class _Carry:
                 self.stuck.append(f"{path}: upstream has no such file any more")
             return b""
         if f.operation != "modify":
-            self._renamed_away(f.old or "")
+            self.is_renamed_away(f.old or "")
             return b""
         if not self._only_there(f, new_path):
             self.doubts.append(f"{path} is {printable(new_path)} now")
         self.renamed[f.path] = new_path
         self.hows.append(HunkHow(file=printable(new_path), hunk=0, how=f"renamed by upstream, was {path}"))
         text = self._changed(f._replace(old=new_path, new=new_path), old, now, printable(new_path))
-        self.made[f.old or ""] = _Both(self.made[new_path].old, None)
+        self.made[f.old or ""] = Both(self.made[new_path].old, None)
         return heads.renamed(text, f.old or "", new_path)
 
     def _is_renamed_there(self, f: FilePatch) -> bool:
@@ -258,15 +151,15 @@ class _Carry:
 
     def _renamed_there(self, f: FilePatch) -> bytes:
         """What is left of such a part: its changes to the file, which has its new name."""
-        path, held = f.new or "", self._held(f.new)
+        path, held = f.new or "", self.held(f.new)
         old, now = self.sides.old(f.old or ""), self.sides.now(path)
-        self.made[f.old or ""] = _Both(None, None)
-        self._whole_is_done(printable(f.old or ""), "renamed")
+        self.made[f.old or ""] = Both(None, None)
+        self.whole_is_done(printable(f.old or ""), "renamed")
         if held and held[0] == f.new_mode:
             f = f._replace(old_mode=held[0])
         if not f.hunks and f.old_mode == f.new_mode:
             return b""
-        if old is None or now is None or (f.hunks and binary(now) and not binary(b"".join(old))):
+        if old is None or now is None or (f.hunks and is_binary(now) and not is_binary(b"".join(old))):
             self.stuck.append(f"{printable(path)}: it is no file any more that the change can be made to")
             return b""
         text = self._changed(f._replace(operation="modify", old=path), old, now, printable(path))
@@ -285,7 +178,7 @@ class _Carry:
         was = patched if all(put(patched, h, 0) for h in f.hunks) else None
         if before == now and f.operation == "modify" and all(map(self._stands, f.hunks)):
             self.texts.append((now, now))
-            self.made[f.new or ""] = _Both(was, None if was is None else b"".join(was))
+            self.made[f.new or ""] = Both(was, None if was is None else b"".join(was))
             self.live += 1
             return self.entry.raw[f.span[0] : f.span[1]]
         alignment = aligned(old, now, self.sides.diff)
@@ -322,7 +215,7 @@ class _Carry:
         body = hunks(new, result.brought)
         after = b"".join(threeway.applied(new, result.brought))
         if f.new:
-            self.made[f.new] = _Both(was, after)
+            self.made[f.new] = Both(was, after)
         if f.operation == "delete" and after:
             self.stuck.append(f"{path}: upstream added lines to the file that it deletes")
             return b""
@@ -373,11 +266,6 @@ class _Carry:
         """Whether a hunk stood at the very line that the patch names."""
         begin = hunk.span[0]
         return self.entry.raw[begin : begin + 30].startswith((b"@@ -%d," % hunk.old_start, b"@@ -%d " % hunk.old_start))
-
-
-def binary(content: bytes) -> bool:
-    """Whether git takes a file for a binary one."""
-    return b"\0" in content[:8000]
 
 
 def _other_function(a: Alignment, b: Brought) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from opencoti_patches.carry import confirm, over
 from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.tally import Sides
 from opencoti_patches.core.model import Entry, PatchName
 from opencoti_patches.doors.git import Repository
 from opencoti_patches.plan.replay import lines_of
@@ -29,7 +30,7 @@ def contents(tmp_path: Path) -> Contents:
 
 def carried(contents: Contents, old: str, ours: str, new: str) -> over.Over:
     raw = patch_of(old, ours)
-    sides = over.Sides(
+    sides = Sides(
         old=lambda _: lines_of(old.encode()),
         now=lambda _: new.encode(),
         state={},
@@ -95,7 +96,7 @@ def test_a_file_that_upstream_left_alone_keeps_its_part_to_the_byte(contents: Co
     """Also the heading of a hunk, and a blank line that it takes out."""
     old = "a\n\nb\nc\nd\n"
     raw = patch_of(old, old.replace("a\n\n", "a\n")).replace(b"@@\n", b"@@ as we wrote it\n")
-    sides = over.Sides(
+    sides = Sides(
         old=lambda _: lines_of(old.encode()), now=lambda _: old.encode(), state={}, diff=contents.diff, renamed=str
     )
     found = over.carry(Entry(name=PatchName("p"), path=Path("p"), raw=raw), parse(raw, 1), sides)
