@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from opencoti_patches.carry import home
 from opencoti_patches.carry.in_way import can_link, in_way, left_alone, other_kind
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.tally import Sides
@@ -21,13 +22,15 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
     files: dict[str, tuple[str, bytes] | None] = {}
     olds: dict[str, Lines] = {}  # what parts before left; a file's second part goes on from there
     conflicts: list[str] = []
-    for f in exact.files:
+    for part in exact.files:
+        to = home.renamed_to(part, sides) if part.operation == "modify" else None
+        f = part._replace(old=to, new=to) if home.is_free(to, exact, sides) else part
         path, moves = f.new or f.old or "", f.operation in ("rename", "copy")
         if not all(fs.plain(p) for p in {path, f.old, f.new} if p is not None):
             conflicts.append(path or next(filter(None, reversed(f.raw_paths)), name))
             continue  # it names no file, or one that git refuses
         held = sides.state.get(f.old or path)
-        before, now = list(sides.old(f.old) or []) if f.old else [], sides.now(f.old or path)
+        before, now = list(sides.old(part.old) or []) if part.old else [], sides.now(f.old or path)
         if f.old in olds and not moves:
             before, now = list(olds[f.old]), _content(files, f.old)
         after = list(before)

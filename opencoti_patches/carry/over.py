@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from opencoti_patches.carry import heads, rival, threeway, whole
+from opencoti_patches.carry import heads, home, rival, threeway, whole
 from opencoti_patches.carry.align import Alignment, Region, aligned
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
@@ -18,8 +18,6 @@ from opencoti_patches.core.model import Entry, FilePatch, Hunk, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function
 from opencoti_patches.plan.replay import Lines, lines_of, put
 from opencoti_patches.series.parse import Parsed
-
-_TELLING = 8  # bytes of a line that says where it is from, at least
 
 
 class Conflict(Exception):
@@ -118,27 +116,45 @@ class _Carry(Tally):
         return self._changed(f, old, now, path)
 
     def _renamed(self, f: FilePatch, old: Lines, path: str) -> bytes:
-        new_path = self.sides.displaced(f.old or "") or self.sides.renamed(f.old or "")
+        new_path = home.renamed_to(f, self.sides)
         now = self.both(new_path).now if new_path else None
         if now is not None and any(new_path in (g.old, g.new) for g in self.parsed.files):
             self.stuck.append(f"{path}: upstream renamed it to {printable(new_path or '')}, and put that elsewhere")
             return b""
         if new_path is None or now is None:
-            self.made[f.old or ""] = Both(None, None)
-            if f.operation == "modify" and f.old_mode == f.new_mode and self._all_away(f, old, path):
-                return b""
-            if len(self.parsed.files) > 1 and f.operation == "modify":
-                self.doubts.append(f"upstream deleted {path}; the change to it is dropped")
-            else:
-                self.stuck.append(f"{path}: upstream has no such file any more")
-            return b""
+            return self._gone(f, old, path)
         if f.operation != "modify":
             self.is_renamed_away(f.old or "")
             return b""
         if not self._only_there(f, new_path):
             self.doubts.append(f"{path} is {printable(new_path)} now")
+        return self._at(new_path, f, old, f"renamed by upstream, was {path}")
+
+    def _gone(self, f: FilePatch, old: Lines, path: str) -> bytes:
+        """A file that upstream took away, or whose lines it put into others."""
+        self.made[f.old or ""] = Both(None, None)
+        if f.operation == "modify" and f.old_mode == f.new_mode and self._all_away(f, old, path):
+            return b""
+        to = home.gained_by(f, self.sides) if f.operation == "modify" else None
+        if home.is_free(to, self.parsed, self.sides) and self._fits(to, f, old):
+            self.doubts.append(f"{path} is gone, and a line that its hunks stand on came to {printable(to)} alone")
+            return self._at(to, f, old, f"upstream has its lines here now, was {path}")
+        if len(self.parsed.files) > 1 and f.operation == "modify":
+            self.doubts.append(f"upstream deleted {path}; the change to it is dropped")
+        else:
+            self.stuck.append(f"{path}: upstream has no such file any more")
+        return b""
+
+    def _fits(self, new_path: str, f: FilePatch, old: Lines) -> bool:
+        """Whether all changes of a part have a place in another file."""
+        alignment = aligned(old, self.sides.now(new_path) or b"", self.sides.diff)
+        return not threeway.bring(f, alignment, Follower(alignment), lambda heading: None).stuck
+
+    def _at(self, new_path: str, f: FilePatch, old: Lines, how: str) -> bytes:
+        """The part as one that changes another file, to which upstream brought what it changes."""
         self.renamed[f.path] = new_path
-        self.hows.append(HunkHow(file=printable(new_path), hunk=0, how=f"renamed by upstream, was {path}"))
+        self.hows.append(HunkHow(file=printable(new_path), hunk=0, how=how))
+        now = self.both(new_path).now or b""
         text = self._changed(f._replace(old=new_path, new=new_path), old, now, printable(new_path))
         self.made[f.old or ""] = Both(self.made[new_path].old, None)
         return heads.renamed(text, f.old or "", new_path)
@@ -170,7 +186,7 @@ class _Carry(Tally):
         one, then, and not one of several that have a part of it or a copy."""
         here = set(lines_of(self.sides.now(path) or b""))
         told = max((x for h in f.hunks for x in h.old if x in here), key=len, default=b"")
-        return len(told.strip()) >= _TELLING and list(self.sides.holding(told)) == [path]
+        return len(told.strip()) >= home.TELLING and list(self.sides.holding(told)) == [path]
 
     def _changed(self, f: FilePatch, old: Lines, now: bytes, path: str) -> bytes:
         before = b"".join(old)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from .conftest import Diff
@@ -47,6 +49,60 @@ def test_a_renamed_file_of_which_upstream_has_a_copy_is_a_doubt(carry: Carry, di
     ran = run("bump", "new", "--json")
     (row,) = ran.json["patches"]
     assert (ran.code, row["status"]) == (1, "adapted") and "f.c is g.c now" in row["reason"]
+
+
+@pytest.mark.parametrize("another", [False, True], ids=["gone", "another-there"])
+def test_a_conflict_is_marked_where_upstream_has_the_file_now(carry: Carry, diff: Diff, another: bool) -> None:
+    other = _file("two")
+    new = {"src/new.c": NEW.replace("a_line_of_its_own_20;", "by_upstream_20(void);")}
+    new["old/f.c" if another else "g.c"] = other
+    upon = diff("old/f.c", OURS, OURS.replace("ours;\n", "ours;\nint upon_it;\n"))
+    patches = {"0001-f.patch": diff("old/f.c", OLD, OURS), "0002-g.patch": upon}
+    run = carry({"old/f.c": OLD, "g.c": other}, new, patches)
+    ran = run("bump", "new", "--json").json
+    assert (ran["patches"][0]["status"], ran["files"]) == ("conflict", ["src/new.c"])
+    work = Path(ran["worktree"], "src/new.c")
+    conflict = (
+        "<<<<<<< upstream\nint by_upstream_20(void);\n||||||| before 0001-f.patch\nint a_line_of_its_own_20;\n"
+        "=======\nint ours;\n>>>>>>> 0001-f.patch\n"
+    )
+    text = work.read_text()
+    assert conflict in text and text.count("<<<<<<<") == 1
+    work.write_text(text.replace(conflict, "int ours(void);\n"))
+    done = run("bump", "--continue", "--accept-adapted", "--json")
+    assert done.code == 0, done.raw
+    assert run("apply").code == 0
+    merged = (run.root / "tree/src/new.c").read_text()
+    assert merged == new["src/new.c"].replace("int by_upstream_20(void);\n", "int ours(void);\nint upon_it;\n")
+    assert (run.root / "tree/old/f.c").exists() == another
+
+
+CALLS = "".join(f"    call_number_{n}(a, b);\n" for n in range(9))
+
+
+@pytest.mark.parametrize("taken", ["by-none", "by-another-too", "by-the-patch", "not-the-place"])
+def test_lines_of_a_file_that_is_gone_are_looked_for_where_they_came_to(carry: Carry, diff: Diff, taken: str) -> None:
+    """Too little is left of it for a rename: the file is another's part now."""
+    table = "setup\n" + CALLS + "teardown\n"
+    rest = "".join(f"int the_rest_of_it_{n};\n" for n in range(40))
+    other = "".join(f"int of_the_other_{n};\n" for n in range(40))
+    moved = table.replace("call_number_4(a, b)", "call_number_4(b)") if taken == "not-the-place" else table
+    new = {"g.txt": other + moved} | ({"h.txt": table} if taken == "by-another-too" else {})
+    patch = diff("f.txt", rest + table, rest + table.replace("call_number_4(a, b)", "call_number_4(b, a, all_of_it)"))
+    if taken == "by-the-patch":
+        patch += diff("g.txt", other, other.replace("int of_the_other_3;\n", "int ours;\n"))
+    run = carry({"f.txt": rest + table, "g.txt": other}, new, {"0001-f.patch": patch})
+    ran = run("bump", "new", "--accept-adapted", "--json")
+    (row,) = ran.json["patches"]
+    if taken == "by-none":
+        assert row["status"] == "adapted"
+        assert "f.txt is gone, and a line that its hunks stand on came to g.txt alone" in row["reason"]
+        assert run("apply").code == 0
+        assert (run.root / "tree/g.txt").read_text() == other + table.replace("4(a, b)", "4(b, a, all_of_it)")
+    elif taken == "by-the-patch":
+        assert (row["status"], row["reason"]) == ("adapted", "upstream deleted f.txt; the change to it is dropped")
+    else:
+        assert (row["status"], row["reason"]) == ("conflict", "f.txt: upstream has no such file any more")
 
 
 def test_the_same_change_to_two_copies_that_are_one_now_is_made_once(carry: Carry, diff: Diff) -> None:

@@ -1,0 +1,36 @@
+"""Where a file is by now that a part of a patch changes, if not at its place."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from opencoti_patches.carry.tally import Sides
+from opencoti_patches.core.model import FilePatch
+from opencoti_patches.series.parse import Parsed
+
+TELLING = 8  # bytes of a line that says where it is from, at least
+_LOOKS = 3  # lines that are looked for, at most: upstream may have edited one
+
+
+def renamed_to(f: FilePatch, sides: Sides) -> str | None:
+    """What upstream calls the file; None where it stands under its name."""
+    path = f.old or ""
+    if other := sides.displaced(path):
+        return other
+    return sides.renamed(path) if sides.now(path) is None else None
+
+
+def gained_by(f: FilePatch, sides: Sides) -> str | None:
+    """Of a file that is gone, and that upstream did not rename: the one file that has by now, and had not, the longest
+    line that the hunks stand on of those which are anywhere."""
+    lines = sorted({x for h in f.hunks for x in h.old}, key=lambda x: (-len(x.strip()), x))
+    for line in lines[:_LOOKS]:
+        there = sides.holding(line) if len(line.strip()) >= TELLING else ()
+        if there:
+            return there[0] if len(there) == 1 else None
+    return None
+
+
+def is_free(path: str | None, parsed: Parsed, sides: Sides) -> TypeGuard[str]:
+    """Whether there is such a file, and the patch has no part about it."""
+    return path is not None and sides.now(path) is not None and not any(path in (g.old, g.new) for g in parsed.files)
