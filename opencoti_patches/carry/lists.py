@@ -36,6 +36,15 @@ def is_kin(line: bytes, other: bytes, rest: Sequence[bytes]) -> bool:
     return shared[0] >= _KIN and shared[0] > max(shared[1:], default=0)
 
 
+def ends(before: Sequence[bytes], theirs: Sequence[bytes], after: Sequence[bytes], ours: Sequence[bytes]) -> int:
+    """Behind how many of ``theirs`` ours go: all, but for blank ones at the end where ours went on with the lines ``before``
+    and what comes ``after`` was parted from them by a blank line."""
+    full = [bool(x.strip()) for x in theirs]
+    count = max((i for i, is_full in enumerate(full, 1) if is_full), default=0)
+    goes_on = all(x.strip() for x in (*before, *ours)) and bool(before) and not b"".join(after).strip()
+    return count if goes_on and all(full[:count]) else len(full)
+
+
 def _shared(a: bytes, b: bytes) -> int:
     """How many bytes both begin with."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))

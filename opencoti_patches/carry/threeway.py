@@ -329,7 +329,8 @@ class _Place:
             return self._brought(lo, lo, how, False)
         if self._ends_what_is_before(theirs[0]):
             return self._brought(lo, lo, "upstream inserts an item at the same place; put before that", False)
-        return self._brought(hi, hi, "upstream inserts at the same place; put behind its lines", False)
+        end = lo + lists.ends(old[at - 1 : at] if at else (), theirs, old[at : at + 1], ours)
+        return self._brought(end, end, "upstream inserts at the same place; put behind its lines", False)
 
     def _ends_what_is_before(self, theirs: bytes) -> bool:
         """Whether upstream's first line begins as the line after both does, and none of ours does: what it inserts is an

@@ -6,7 +6,7 @@ import pytest
 from test_carry_rules import added, carried, contents
 
 from opencoti_patches.carry.contents import Contents
-from opencoti_patches.carry.lists import Ordered, is_kin, order
+from opencoti_patches.carry.lists import Ordered, ends, is_kin, order
 
 __all__ = ["contents"]
 
@@ -89,3 +89,32 @@ def test_kin_is_who_shares_the_most() -> None:
     assert is_kin(b"    pass_env(GPG)\n", b"    pass_env(SSH)\n", [b"    other(x)\n"])
     assert not is_kin(b"    pass_env(GPG)\n", b"    pass_env(SSH)\n", [b"    pass_env(TTY)\n"])
     assert not is_kin(b"    int b;\n", b"    int a;\n", [])
+
+
+@pytest.mark.parametrize(
+    ("before", "theirs", "after", "ours", "wanted"),
+    [
+        ("a", "X_", "_", "u", "Xu_"),  # what goes on with the lines above stays with them
+        ("a", "XY__", "_", "uv", "XYuv__"),
+        ("a", "_", "_", "u", "u_"),
+        ("a", "X_", "", "u", "Xu_"),
+        ("a", "X_", "z", "u", "X_u"),  # and what was not parted from the next one goes before that
+        ("a", "X_Y_", "_", "u", "X_Y_u"),  # a paragraph more
+        ("_", "X_", "_", "u", "X_u"),
+        ("a", "X_", "_", "u_", "X_u_"),
+        ("a", "X", "_", "u", "Xu"),
+    ],
+)
+def test_blank_lines_behind_a_list_stay_behind_it(before: str, theirs: str, after: str, ours: str, wanted: str) -> None:
+    lines = [[(b"" if x == "_" else x.encode()) + b"\n" for x in text] for text in (before, theirs, after, ours)]
+    at = ends(*lines)
+    assert theirs[:at] + ours + theirs[at:] == wanted
+
+
+def test_an_item_goes_on_with_the_list_that_upstream_went_on_with(contents: Contents) -> None:
+    old = "one(a);\n\nstruct next {\n"
+    found = carried(
+        contents, old, old.replace("(a);\n", "(a);\nthree(c);\n"), old.replace("(a);\n", "(a);\ntwo(b);\n\n")
+    )
+    assert added(found)[1:4] == [" two(b);", "+three(c);", " "]
+    assert len(found.doubts) == 1
