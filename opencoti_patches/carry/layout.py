@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from opencoti_patches.carry.threeway import Brought
+from opencoti_patches.carry.place import Brought
 from opencoti_patches.plan.places import heading
 
 _SECTION = 80  # bytes git keeps of a heading

@@ -11,8 +11,8 @@ from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
 from opencoti_patches.carry.layout import hunks
 from opencoti_patches.carry.model import HunkHow
+from opencoti_patches.carry.place import Brought
 from opencoti_patches.carry.tally import Both, Sides, Tally
-from opencoti_patches.carry.threeway import Brought
 from opencoti_patches.carry.whole import UNMARKED, is_binary
 from opencoti_patches.core.model import Entry, FilePatch, Hunk, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function

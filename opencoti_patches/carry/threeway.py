@@ -1,59 +1,20 @@
 """A patch's changes brought from an old file to a new one, each where upstream's own diff says that its
-surroundings are now.
-
-A change is a run of removed and added lines. Its place is certain where the lines it touches, or the two
-between which it inserts, stand side by side in the new file. Where upstream edited, re-indented or moved
-them, the change may follow, and then it is a doubt: somebody has to look.
-"""
+surroundings are now; along with its function, where upstream moved that."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
-from opencoti_patches.carry import lists
-from opencoti_patches.carry.align import Alignment, Region, bare
-from opencoti_patches.carry.follow import Follower, counted
+from opencoti_patches.carry.align import Alignment, Region
+from opencoti_patches.carry.follow import Follower
+from opencoti_patches.carry.place import Brought, Change, Place, Stuck
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.plan.places import function_at, functions_with, has_functions, squeezed
 
 _MANY = 50  # changes for which one look at all of upstream's edits before any of them costs less than it saves
-_SAYS = 6  # bytes of a line that says something, more than these
-
-
-class Change(NamedTuple):
-    """A run of changed lines of a patch: old lines ``lo:hi`` (from 0) give way to ``added``."""
-
-    hunk: int
-    lo: int
-    hi: int
-    added: tuple[bytes, ...]
-
-
-class Brought(NamedTuple):
-    """A change in the new file: lines ``lo:hi`` give way to ``added``. ``sure`` if nobody needs to look;
-    ``how`` in one line; ``done`` if the new file has it already, in these lines."""
-
-    hunk: int
-    lo: int
-    hi: int
-    added: tuple[bytes, ...]
-    how: str
-    sure: bool = True
-    done: bool = False
-    counter: bool = False  # a number that both sides stepped: says nothing of whether the rest is there
-    was: int = 0  # the old line at which it stood, from 0
-    moved: bool = False  # along with its function, past other changes
-    more: tuple[Brought, ...] = ()  # the rest of it, where it goes to several places
-
-
-class Stuck(NamedTuple):
-    """A change without a place, and why."""
-
-    change: Change
-    why: str
 
 
 class Result(NamedTuple):
@@ -98,7 +59,7 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
     if len(changes) > _MANY:
         follower.expect(b"".join(line for c in changes for line in c.added))
     for change in changes:
-        one = _Place(change, alignment, follower).find()
+        one = Place(change, alignment, follower).find()
         if (isinstance(one, Stuck) or not one.sure) and (heading := _gone(change, alignment, f.path)):
             one = _moved(change, alignment, alignment.new, "") or one
             other = elsewhere(heading) if isinstance(one, Stuck) or not one.moved else None
@@ -144,7 +105,7 @@ def _moved(change: Change, a: Alignment, lines: Sequence[bytes], path: str) -> B
     blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
     inside = Alignment(old, new, [Region(*block[1:]) for block in blocks if block[0] != "equal"])
     here = change._replace(lo=change.lo - begin, hi=change.hi - begin)
-    found = _Place(here, inside, Follower(inside)).find()
+    found = Place(here, inside, Follower(inside)).find()
     if isinstance(found, Stuck) or found.more:
         return None
     name = printable(old[0].decode("utf-8", "replace").strip())
@@ -154,7 +115,7 @@ def _moved(change: Change, a: Alignment, lines: Sequence[bytes], path: str) -> B
 
 def has(change: Change, alignment: Alignment) -> Brought | None:
     """Where the new file has a change already; None if it has not."""
-    return _Place(change, alignment, Follower(alignment)).done()
+    return Place(change, alignment, Follower(alignment)).done()
 
 
 def _rewritten(hunk: Hunk, a: Alignment) -> bool:
@@ -175,212 +136,3 @@ def applied(new: Sequence[bytes], brought: Sequence[Brought]) -> list[bytes]:
         lines += [*new[at : b.lo], *b.added]
         at = b.hi
     return [*lines, *new[at:]]
-
-
-def _grouped(places: Sequence[int]) -> list[tuple[int, list[int]]]:
-    """The numbers of those with one place, by place."""
-    return [(place, list(numbers)) for place, numbers in groupby(range(len(places)), key=places.__getitem__)]
-
-
-def _first_word(line: bytes) -> bytes:
-    """The indentation and first word of a line; empty for a blank one."""
-    return line[: len(line) - len(line.lstrip())] + line.split()[0] if line.strip() else b""
-
-
-class _Place:
-    def __init__(self, change: Change, alignment: Alignment, follower: Follower) -> None:
-        self.c = change
-        self.a = alignment
-        self.follow = follower
-
-    def find(self) -> Brought | Stuck:
-        found = self._replaced() if self.c.hi > self.c.lo else self._inserted()
-        end = self.a.new[-1:]
-        if (
-            isinstance(found, Brought)
-            and any(x.added and x.lo == len(self.a.new) for x in (found, *found.more))
-            and end
-            and not end[0].endswith(b"\n")
-        ):
-            return Stuck(change=self.c, why="the file has lost the newline at its end, where it adds lines")
-        if isinstance(found, Brought) and found.sure and not found.done and self._blank():
-            return found._replace(sure=False, how=f"{found.how}; it changes blank lines")
-        return found
-
-    def _blank(self) -> bool:
-        """Whether the change takes blank lines out, or is of blank lines only: where a patch drifted, such
-        are often left-overs of an edit."""
-        removed = self.a.old[self.c.lo : self.c.hi]
-        return not any(x.strip() for x in (removed or self.c.added))
-
-    def _brought(
-        self, lo: int, hi: int, how: str, sure: bool, added: Sequence[bytes] | None = None, near: int | None = None
-    ) -> Brought:
-        """``added`` in place of the change's own lines, with upstream's edits and the indentation of old line ``near`` in
-        them."""
-        near = self.c.lo if added is None else near
-        lines, follows = self.follow.lines(self.c.added if added is None else added, near)
-        return Brought(
-            hunk=self.c.hunk,
-            lo=lo,
-            hi=hi,
-            added=tuple(lines),
-            how="; ".join([how, *follows]),
-            sure=sure and not follows,
-            was=self.c.lo,
-        )
-
-    def _replaced(self) -> Brought | Stuck:
-        c, a = self.c, self.a
-        where = [a.exact[i] for i in range(c.lo, c.hi)]
-        if None not in where:
-            lo, hi = where[0] or 0, (where[-1] or 0) + 1
-            if hi - lo == c.hi - c.lo and not c.added and self._wrapped(lo, hi):
-                return self._brought(lo, hi, "its lines are unchanged; upstream put others before and behind", False)
-            if hi - lo == c.hi - c.lo:
-                return self._brought(lo, hi, "three-way: its lines are unchanged", True)
-            return Stuck(change=c, why="upstream put lines between those it removes")
-        if (counted := self._counted()) is not None:
-            return counted
-        if (done := self.done()) is not None:
-            return done
-        now = [a.now(i) for i in range(c.lo, c.hi)]
-        known = [n for n in now if n is not None]
-        if len(known) == len(now):
-            lo, hi = known[0], known[-1] + 1
-            if hi - lo == c.hi - c.lo:
-                return self._edited(lo, hi, known)
-        left = [n for n in where if n is not None]
-        gone = [a.old[c.lo + i] for i, n in enumerate(now) if n is None]
-        if left == known and left and known[-1] + 1 - known[0] == len(left) and not any(map(bare, gone)):
-            how = "its lines are unchanged but for blank ones, which upstream removed, too"
-            return self._brought(known[0], known[-1] + 1, how, False)
-        return Stuck(change=c, why="upstream changed the lines it removes")
-
-    def _wrapped(self, lo: int, hi: int) -> bool:
-        """Whether upstream put lines right before and right behind these of the new file."""
-        c, a = self.c, self.a
-        before = a.now(c.lo - 1) if c.lo else -1
-        after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
-        return before != lo - 1 and after != hi
-
-    def _counted(self) -> Brought | None:
-        """Both sides count the same number up or down on one line: the steps add up."""
-        c, a = self.c, self.a
-        if c.hi - c.lo != 1 or len(c.added) != 1 or (at := a.now(c.lo)) is None:
-            return None
-        line = counted(a.old[c.lo], a.new[at], c.added[0])
-        if line is None:
-            return None
-        found = self._brought(at, at + 1, "both count the same number; the steps add up", False, [line])
-        return found._replace(counter=True)
-
-    def _edited(self, lo: int, hi: int, now: Sequence[int]) -> Brought | Stuck:
-        """Upstream edited the removed lines: what takes their place gets the same edits."""
-        c, a = self.c, self.a
-        old, new = [a.old[i] for i in range(c.lo, c.hi)], [a.new[j] for j in now]
-        if all(bare(o) == bare(n) for o, n in zip(old, new, strict=True)):
-            whole = len(old) != len(c.added) and self.follow.indent(c.lo)  # then all lines follow what is around
-            respaced = None if whole else self.follow.respaced(old, new, c.added)
-            follows = respaced is not None and tuple(respaced) != c.added
-            how = f"removed lines changed in white space only{'; follows that' * follows}"
-            return self._brought(lo, hi, how, not c.added, respaced if follows else None)
-        if not c.added:
-            return self._brought(lo, hi, "removes what upstream made of the lines it removed", False)
-        merged = self.follow.merged(old, new, c.added)
-        if merged is None:
-            return Stuck(change=c, why="upstream edited the very words that it changes")
-        return self._brought(lo, hi, "upstream edited the lines it changes; its change follows", False, merged)
-
-    def _inserted(self) -> Brought | Stuck:
-        c, a = self.c, self.a
-        before = a.exact[c.lo - 1] if c.lo else -1
-        after = a.exact[c.lo]
-        if before is not None and after is not None and after == before + 1:
-            return self._brought(after, after, "three-way: between unchanged lines", True)
-        if (done := self.done()) is not None:
-            return done
-        soft_before = a.now(c.lo - 1) if c.lo else -1
-        soft_after = a.now(c.lo) if c.lo < len(a.old) else a.exact[c.lo]
-        if soft_before is not None and soft_after is not None:
-            if soft_after == soft_before + 1:
-                return self._brought(soft_after, soft_after, "between lines that upstream edited", True)
-            if soft_after > soft_before:
-                return self._among(soft_before + 1, soft_after, before is not None, after is not None)
-        return self._beside(soft_before, soft_after)
-
-    def _among(self, lo: int, hi: int, before: bool, after: bool) -> Brought:
-        """Upstream put lines at the very same place. Ours stay with the neighbour that alone is unchanged, or go
-        where a sorted list wants them; else behind upstream's, as a patch does, and somebody has to look."""
-        if before != after:
-            at, which = (lo, "before") if before else (hi, "after")
-            return self._brought(at, at, f"upstream edits beside it; stays with the unchanged line {which}", True)
-        ours, theirs = self.c.added, self.a.new[lo:hi]
-        old, at = self.a.old, self.c.lo
-        if (found := lists.order(old[max(at - 2, 0) : at], theirs, old[at : at + 2], ours)) is not None:
-            how = "upstream inserts at the same place; the order of the list decides"
-            rows = [
-                self._brought(lo + place, lo + place, how, found.sure, [ours[i] for i in group], near=at)
-                for place, group in _grouped(found.places)
-            ]
-            return rows[0]._replace(more=tuple(rows[1:]))
-        if at and lists.is_kin(ours[0], old[at - 1], [*theirs, *old[at : at + 1]]):
-            how = "upstream inserts at the same place; put behind the line that begins as it does"
-            return self._brought(lo, lo, how, False)
-        if self._ends_what_is_before(theirs[0]):
-            return self._brought(lo, lo, "upstream inserts an item at the same place; put before that", False)
-        end = lo + lists.ends(old[at - 1 : at] if at else (), theirs, old[at : at + 1], ours)
-        return self._brought(end, end, "upstream inserts at the same place; put behind its lines", False)
-
-    def _ends_what_is_before(self, theirs: bytes) -> bool:
-        """Whether upstream's first line begins as the line after both does, and none of ours does: what it inserts is an
-        item like the next, and ours belongs to the one before."""
-        after = self.a.old[self.c.lo : self.c.lo + 1]
-        begins = [_first_word(x) for x in (*after, theirs, *self.c.added)]
-        return len(begins) > 1 and bool(begins[0]) and begins[0] == begins[1] and begins[0] not in begins[2:]
-
-    def _beside(self, before: int | None, after: int | None) -> Brought | Stuck:
-        """Only one neighbour is left."""
-        if before is not None:
-            return self._brought(
-                before + 1,
-                before + 1,
-                "the line after it is gone; put behind the one before",
-                self._telling(self.c.lo - 1) and not self._elsewhere(self.c.lo),
-            )
-        if after is not None:
-            return self._brought(
-                after,
-                after,
-                "the line before it is gone; put before the one after",
-                self._telling(self.c.lo) and not self._elsewhere(self.c.lo - 1),
-            )
-        return Stuck(change=self.c, why="both lines beside it are gone")
-
-    def _elsewhere(self, line: int) -> bool:
-        """Whether an old line that seems gone stands in another place now: then its order mattered."""
-        text = squeezed(self.a.old[line]) if 0 <= line < len(self.a.old) else b""
-        return bool(text) and any(squeezed(x) == text for x in self.a.new)
-
-    def _telling(self, line: int) -> bool:
-        """Whether an old line stands once only and says something."""
-        text = squeezed(self.a.old[line]) if 0 <= line < len(self.a.old) else b""
-        return len(text) > _SAYS and sum(squeezed(x) == text for x in self.a.new) == 1
-
-    def _moved_away(self) -> bool:
-        """Whether lines that the change removes stand, or are a part of one, where upstream put some: it did not remove
-        them, then."""
-        removed = [x for line in self.a.old[self.c.lo : self.c.hi] if len(x := bare(line)) > _SAYS]
-        put = b"\n".join(bare(self.a.new[j]) for j in self.a.fresh) if removed and not self.c.added else b""
-        return any(x in put for x in removed)
-
-    def done(self) -> Brought | None:
-        """Upstream has the change: between what stood beside it, both still there, stand its added lines
-        to the byte and nothing else."""
-        c, a = self.c, self.a
-        before = a.now(c.lo - 1) if c.lo else -1
-        after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
-        if before is None or after is None or tuple(a.new[before + 1 : after]) != c.added or self._moved_away():
-            return None
-        what = "upstream has it already" if c.added else "upstream removed it, too"
-        return Brought(hunk=c.hunk, lo=before + 1, hi=after, added=(), how=what, done=True)

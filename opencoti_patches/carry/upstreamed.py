@@ -17,6 +17,7 @@ from opencoti_patches.carry import over, threeway
 from opencoti_patches.carry.align import Alignment, Region
 from opencoti_patches.carry.ground import Tree, known
 from opencoti_patches.carry.model import HunkHow, Row
+from opencoti_patches.carry.place import Change
 from opencoti_patches.core.model import (
     NOT_TEXT,
     Entry,
@@ -219,7 +220,7 @@ class _Walk:
                 how = "upstream has it already" if change.added else "upstream removed it, too"
                 yield HunkHow(path, hunk.number, how, done=at is not None, line=0 if at is None else at + 1)
 
-    def _at(self, lines: Sequence[bytes], hunk: Hunk, change: threeway.Change) -> int | None:
+    def _at(self, lines: Sequence[bytes], hunk: Hunk, change: Change) -> int | None:
         """Where a change of a hunk stands already, from 0."""
         if self.owed.intersection(hunk.old[change.lo : change.hi]):
             return None  # what it takes out never came in
@@ -241,7 +242,7 @@ class _Walk:
         return None if found is None else begin + found.lo
 
 
-def _in_new(hunk: Hunk, change: threeway.Change) -> int:
+def _in_new(hunk: Hunk, change: Change) -> int:
     """How many lines of a hunk's result stand before a change of it."""
     old = new = 0
     for line in hunk.lines:
