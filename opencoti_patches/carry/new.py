@@ -17,7 +17,7 @@ from opencoti_patches.plan.strict import check
 from opencoti_patches.series import lock
 from opencoti_patches.series.numbering import Numbers, folder_of
 from opencoti_patches.series.order import LOCK_FILE, beside, entry_of
-from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position, stale_claims
+from opencoti_patches.series.placing import Addition, Placement, line_of, placed, stale_claims
 from opencoti_patches.tree import trees
 
 
@@ -38,7 +38,7 @@ def make(
     base: TreeId,
     store: Store,
     *,
-    after: PatchName | None,
+    place: int | None,
     wanted: str,
     header: bytes,
     usual: int,
@@ -46,17 +46,17 @@ def make(
     progress: Progress,
     at_patch: str = "",
 ) -> Made:
-    """The patch that ``snapshot`` is, behind ``after`` (the last for None). Nothing is written: see ``put``.
+    """The patch that ``snapshot`` is, behind so many others (all for None). Nothing is written: see ``put``.
 
     ``at_patch`` is the patch whose tree the folder was brought to. Errors: Refused ``does-not-apply``,
     ``wrong-bootstrap``, ``no-change``, ``no-number``, ``exists``, ``breaks-later``; UsageError ``bad-name``;
     CouldNot ``not-proven``.
     """
-    at = position(series, after)
+    at = len(series.entries) if place is None else place
     previous = series.entries[at - 1].name if at else None
     before = trees.tree_after(series, previous, base, store, progress=progress)
     if snapshot.began != before:
-        raise _wrong_bootstrap(series, previous, at_patch)
+        raise _wrong_bootstrap(series, previous, at_patch, bare=snapshot.began == base)
     if snapshot.now == before:
         where = f"the tree after {previous}" if previous else "the bare base"
         raise Refused("no-change", f"the folder is {where}: there is nothing in it for a patch", "edit it first")
@@ -67,7 +67,7 @@ def make(
     entry = entry_of(series.dir, name, raw)
     addition = Addition(entry=entry, line=line_of(name, 1, False, usual))
     renamed = numbers.shifted() if renumber else {}
-    placement = placed(series, [addition], after, renamed=renamed)
+    placement = placed(series, [addition], place, renamed=renamed)
     old = check(series, base, store, progress=progress)
     new = judged(placement.series, {entry.name}, base, store, progress=progress)
     broken, moved = worse(old, new, renamed)
@@ -114,12 +114,14 @@ def locked(placement: Placement, plan: Plan) -> Placement:
     )
 
 
-def _wrong_bootstrap(series: Series, previous: PatchName | None, at_patch: str) -> Refused:
+def _wrong_bootstrap(series: Series, previous: PatchName | None, at_patch: str, *, bare: bool) -> Refused:
     wanted = f"the tree after {previous}" if previous else "the bare base"
+    began = ", but as the bare base" if bare else f", but as that after {at_patch}" if at_patch else ""
     known = at_patch in {e.name for e in series.entries}
+    give = "give --first, or " if bare else f"give --after {at_patch}, or " if known else ""
     again = f"opencoti-patches bootstrap {f'--to {previous} ' if previous else ''}DIR"
     return Refused(
         "wrong-bootstrap",
-        f"the folder did not begin as {wanted}" + (f", but as that after {at_patch}" if at_patch else ""),
-        f"give --after {at_patch}, or make a folder again: {again}" if known else f"make a folder to edit: {again}",
+        f"the folder did not begin as {wanted}{began}",
+        f"{give}make a folder {'again' if give else 'to edit'}: {again}",
     )

@@ -31,6 +31,7 @@ opencoti-patches import ../fork/debian/patches
 @click.option("--range", "commits", metavar="A..B", help="Take these commits of a git repository.")
 @click.option("--repo", metavar="DIR", type=click.Path(), help="The repository of --range (default: here).")
 @click.option("--after", metavar="PATCH", shell_complete=complete_patch, help="Put them behind this patch, not last.")
+@click.option("--first", is_flag=True, help="Put them before all others.")
 @click.option("--renumber", is_flag=True, help="Later patches get new numbers to make room.")
 @click.option("--strip", "-p", type=click.IntRange(0), metavar="N", help="Strip level of patches that say none.")
 @click.option("--directory", "under", metavar="DIR", default="", help="Put the paths in the patches under DIR.")
@@ -44,6 +45,7 @@ def command(
     commits: str | None,
     repo: str | None,
     after: str | None,
+    first: bool,
     renumber: bool,
     strip: int | None,
     under: str,
@@ -67,17 +69,19 @@ def command(
     from opencoti_patches.report.imported import report
     from opencoti_patches.series import again
     from opencoti_patches.series.importing import prepare
-    from opencoti_patches.series.placing import stale_claims
+    from opencoti_patches.series.placing import place_of, stale_claims
 
     if not files and not commits:
         raise click.UsageError("give a FILE, or --range A..B")
+    if first and after is not None:
+        raise click.UsageError("give one of --after PATCH, --first")
     if repo and not commits:
         raise click.UsageError("--repo goes with --range")
     config = run.config()
     store = Store.of(config.root)
     with store.writing("import", config.patches):
         series = order.load(config.patches, config.strip)
-        behind = order.find(series, after) if after else None
+        place = place_of(series, after, first=first)
         entry = again.listed(run.directory / files[0], series) if len(files) == 1 and not commits else None
         if entry is not None:
             imported = again.again(entry, series, files[0], under)
@@ -85,7 +89,7 @@ def command(
             imported = prepare(
                 _delivery(run, files, commits, repo, store),
                 series,
-                behind,
+                place,
                 usual=config.strip,
                 strip=strip,
                 directory=under,

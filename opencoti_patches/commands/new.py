@@ -35,6 +35,7 @@ opencoti-patches new pinned-kv --from WORK --after 0033 --renumber
     "--from", "folder", metavar="DIR", type=click.Path(), help="The edited folder (default: tree.dir of opencoti.toml)."
 )
 @click.option("--after", metavar="PATCH", shell_complete=complete_patch, help="Put it behind this patch, not last.")
+@click.option("--first", is_flag=True, help="Put it before all others.")
 @click.option("--renumber", is_flag=True, help="Later patches get new numbers to make room.")
 @click.option("-m", "--message", metavar="TEXT", default="", help="First line: what it does. The rest: why.")
 @click.option("--author", metavar="'NAME <MAIL>'", default="", help="Make the header a mail from this author.")
@@ -46,6 +47,7 @@ def command(
     slug: str,
     folder: str | None,
     after: str | None,
+    first: bool,
     renumber: bool,
     message: str,
     author: str,
@@ -53,8 +55,8 @@ def command(
     """Make patch NNNN-SLUG.patch: exactly the difference between the tree that DIR began as and what it is
     now.
 
-    DIR must have begun as the tree after the patch that the new one goes behind, or it would hold other
-    patches' changes. The number is the next one; a SLUG that begins with a number gets that one, if it is
+    DIR must have begun as the tree after the patch that the new one goes behind (the bare base with --first), or it
+    would hold other patches' changes. The number is the next one; a SLUG that begins with a number gets that one, if it is
     free. Before anything is written it is proven that the new patch applies strictly and that every later
     patch still applies. DIR counts as the tree after the new patch from then on.
     """
@@ -62,9 +64,12 @@ def command(
     from opencoti_patches.report.made import report
     from opencoti_patches.series.heading import heading
     from opencoti_patches.series.numbering import parted
+    from opencoti_patches.series.placing import place_of
     from opencoti_patches.tree.settled import adopt
     from opencoti_patches.tree.worktree import At, WorkTree
 
+    if first and after is not None:
+        raise click.UsageError("give one of --after PATCH, --first")
     guard_name("slug", slug)
     header = heading(parted(slug)[1].lstrip("-_.") or "patch", message, author)
     project = open_project(run)
@@ -87,7 +92,7 @@ def command(
             snapshot,
             project.base,
             store,
-            after=order.find(series, after) if after else None,
+            place=place_of(series, after, first=first),
             wanted=slug,
             header=header,
             usual=config.strip,

@@ -15,7 +15,7 @@ from opencoti_patches.series import mails
 from opencoti_patches.series.numbering import Folders, named
 from opencoti_patches.series.order import SERIES_FILE, beside, checked_strip, entry_of, load, read_file, read_lines
 from opencoti_patches.series.parse import Parsed, parse
-from opencoti_patches.series.placing import Addition, Placement, line_of, placed, position
+from opencoti_patches.series.placing import Addition, Placement, line_of, placed
 from opencoti_patches.series.repair import repaired
 from opencoti_patches.series.rooted import rooted
 from opencoti_patches.series.says import what_and_why
@@ -110,19 +110,19 @@ def together(deliveries: Iterable[Delivery]) -> Delivery:
 def prepare(
     delivery: Delivery,
     series: Series,
-    after: PatchName | None,
+    place: int | None,
     *,
     usual: int,
     strip: int | None = None,
     directory: str = "",
     renumber: bool = False,
 ) -> Imported:
-    """Mend, name and place what came. ``usual`` is the project's strip level, ``strip`` that of patches
+    """Mend, name and place what came, behind so many patches (at the end for None). ``usual`` is the project's strip level, ``strip`` that of patches
     which say none.
 
     Errors: Refused ``no-patch``, ``unsafe-path``, ``no-number``, ``exists``, ``cannot-root``.
     """
-    at = position(series, after)
+    at = len(series.entries) if place is None else place
     names = [e.name for e in series.entries]
     own = {given.own for given in delivery.patches}  # one of them may lie in the folder: its name is refused, then
     folders = Folders(names, at, renumber=renumber, beside=[n for n in beside(series) if n not in own])
@@ -141,7 +141,7 @@ def prepare(
         incomings.append(incoming)
         additions.append(Addition(entry=entry, line=_line(given, name, level, usual), above=given.above))
     shifted = folders.shifted() if renumber else {}
-    placement = placed(series, additions, after, below=delivery.below, renamed=shifted)
+    placement = placed(series, additions, place, below=delivery.below, renamed=shifted)
     return Imported(
         incoming=tuple(incomings), additions=tuple(additions), placement=placement, skipped=delivery.skipped
     )

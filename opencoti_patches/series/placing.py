@@ -12,6 +12,7 @@ from opencoti_patches.doors import fs
 from opencoti_patches.series.order import (
     SERIES_FILE,
     SUFFIXES,
+    find,
     kept_lines,
     numeric_order,
     quoted_name,
@@ -49,27 +50,32 @@ def line_of(name: str, strip: int, reverse: bool, usual: int) -> str:
     return " ".join([quoted_name(name), *options])
 
 
-def position(series: Series, after: PatchName | None) -> int:
-    """How many patches stand before what goes behind ``after``; all of them for None."""
-    return len(series.entries) if after is None else 1 + [e.name for e in series.entries].index(after)
+def place_of(series: Series, after: str | None, *, first: bool = False) -> int | None:
+    """How many patches stand before what goes behind a patch, or before all of them; None for the end of the series.
+
+    Errors: UsageError ``unknown-patch``.
+    """
+    if after is None:
+        return 0 if first else None
+    return 1 + [e.name for e in series.entries].index(find(series, after))
 
 
 def placed(
     series: Series,
     additions: Sequence[Addition],
-    after: PatchName | None,
+    place: int | None,
     *,
     below: Sequence[str] = (),
     renamed: Mapping[str, str] | None = None,
 ) -> Placement:
-    """Put patches behind ``after`` (at the end for None). ``below`` are lines of the series file that come
+    """Put patches behind so many (at the end for None). ``below`` are lines of the series file that come
     after them, ``renamed`` new names of patches that are there.
 
     Errors: Refused ``exists`` if a patch of that name is there, or two would have it.
     """
     renamed = renamed or {}
     _refuse_taken(series, additions, renamed)
-    at = position(series, after)
+    at = len(series.entries) if place is None else place
     old = [e._replace(name=PatchName(renamed.get(e.name, e.name))) for e in series.entries]
     new = [a.entry for a in additions]
     entries = (*old[:at], *new, *old[at:])
@@ -83,7 +89,7 @@ def placed(
     needed = not plain or sorted(names, key=numeric_order) != names
     if series.listed or needed:
         rows = [row for a in additions for row in (*a.above, a.line)] + list(below)
-        changes[series.dir / SERIES_FILE] = encode(_inserted(_text(series, renamed), rows, old, at, after))
+        changes[series.dir / SERIES_FILE] = encode(_inserted(_text(series, renamed), rows, old, place))
     return Placement(
         series=Series(dir=series.dir, entries=entries, listed=series.listed or needed),
         changes=changes,
@@ -100,14 +106,15 @@ def _text(series: Series, renamed: Mapping[str, str]) -> str:
     return with_renamed(text, dict(renamed))
 
 
-def _inserted(text: str, rows: Sequence[str], old: Sequence[Entry], at: int, after: PatchName | None) -> str:
-    """The text with these rows behind the line of patch ``at``, every other byte of it as it was."""
+def _inserted(text: str, rows: Sequence[str], old: Sequence[Entry], place: int | None) -> str:
+    """The text with these rows behind the line of so many patches, every other byte of it as it was."""
     lines = kept_lines(text)
     if lines and lines[-1] == lines[-1].rstrip("\r\n"):
         lines[-1] += "\n"
+    names = [line.name for line in read_lines(text)]
     where = len(lines)
-    if after is not None:
-        where = 1 + next(i for i, line in enumerate(read_lines(text)) if line.name == old[at - 1].name)
+    if place is not None and old:
+        where = 1 + names.index(old[place - 1].name) if place else names.index(old[0].name)
     return "".join([*lines[:where], *(f"{row}\n" for row in rows), *lines[where:]])
 
 

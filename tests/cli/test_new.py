@@ -145,6 +145,32 @@ def test_a_folder_that_began_elsewhere_is_refused(made: Sandbox) -> None:
     assert made.files() == before
 
 
+@pytest.mark.parametrize("top", ["# the series\n\n# of f\n", ""])
+def test_a_patch_may_go_before_all_others(made: Sandbox, top: str) -> None:
+    made.write("patches/series", f"{top}0033-first.patch\n0034-second.patch\n# the end\n")
+    assert made("bootstrap", "WORK").code == 0
+    edit(made, "WORK", "number 10\n", "number ten\n")
+    last = made("new", "ten", "--from", "WORK", "--json").json["error"]
+    assert "but as the bare base" in last["message"] and last["hint"].startswith("give --first, or make a folder again")
+    assert made("new", "ten", "--from", "WORK", "--first", "--after", "33").code == 2
+    ran = made("new", "0030-ten", "--from", "WORK", "--first", "--json")
+    assert (ran.code, ran.json["after"]) == (0, None)
+    series = (made.root / "patches/series").read_text()
+    assert series == f"{top}0030-ten.patch\n0033-first.patch\n0034-second.patch\n# the end\n"
+    assert made("check", "--no-offset").code == 0
+
+
+def test_patches_that_come_in_may_go_before_all_others(made: Sandbox, diff: Diff) -> None:
+    made.write("ten.patch", diff("f.txt", LINES, LINES.replace("number 10\n", "number ten\n")))
+    made.write("six.patch", diff("old.txt", "same\n" * 20, "same\n" * 19 + "six\n"))
+    assert made("import", "ten.patch", "six.patch", "--first", "--after", "33").code == 2
+    assert made("import", "ten.patch", "six.patch", "--first").code == 0
+    names = (made.root / "patches/series").read_text().split()
+    assert [n[:4] for n in names] == ["0001", "0002", "0033", "0034"]
+    assert "+the line number ten\n" in (made.root / "patches" / names[0]).read_text()
+    assert made("check", "--no-offset").code == 0
+
+
 def test_no_edit_no_patch(made: Sandbox) -> None:
     ran = made("new", "nothing", "--json")
     assert (ran.code, ran.json["error"]["code"]) == (1, "no-change")
