@@ -146,8 +146,12 @@ class _Carry(Tally):
         return b""
 
     def _fits(self, new_path: str, f: FilePatch, old: Lines) -> bool:
-        """Whether all changes of a part have a place in another file."""
-        alignment = aligned(old, self.sides.now(new_path) or b"", self.sides.diff)
+        """Whether all changes of a part have a place in another file, which has half of what its hunks stand on."""
+        now = self.sides.now(new_path) or b""
+        stands_on = {x for h in f.hunks for x in h.old if len(x.strip()) >= home.TELLING}
+        if 2 * len(stands_on.intersection(lines_of(now))) < len(stands_on):
+            return False
+        alignment = aligned(old, now, self.sides.diff)
         return not threeway.bring(f, alignment, Follower(alignment), lambda heading: None).stuck
 
     def _at(self, new_path: str, f: FilePatch, old: Lines, how: str) -> bytes:

@@ -80,13 +80,13 @@ def test_a_conflict_is_marked_where_upstream_has_the_file_now(carry: Carry, diff
 CALLS = "".join(f"    call_number_{n}(a, b);\n" for n in range(9))
 
 
-@pytest.mark.parametrize("taken", ["by-none", "by-another-too", "by-the-patch", "not-the-place"])
+@pytest.mark.parametrize("taken", ["by-none", "by-another-too", "by-the-patch", "not-the-place", "a-line-of-it"])
 def test_lines_of_a_file_that_is_gone_are_looked_for_where_they_came_to(carry: Carry, diff: Diff, taken: str) -> None:
     """Too little is left of it for a rename: the file is another's part now."""
     table = "setup\n" + CALLS + "teardown\n"
     rest = "".join(f"int the_rest_of_it_{n};\n" for n in range(40))
     other = "".join(f"int of_the_other_{n};\n" for n in range(40))
-    moved = table.replace("call_number_4(a, b)", "call_number_4(b)") if taken == "not-the-place" else table
+    moved = {"not-the-place": table.replace("4(a, b)", "4(b)"), "a-line-of-it": CALLS.splitlines()[1]}.get(taken, table)
     new = {"g.txt": other + moved} | ({"h.txt": table} if taken == "by-another-too" else {})
     patch = diff("f.txt", rest + table, rest + table.replace("call_number_4(a, b)", "call_number_4(b, a, all_of_it)"))
     if taken == "by-the-patch":
