@@ -66,6 +66,7 @@ def command(
     from opencoti_patches.series.numbering import parted
     from opencoti_patches.series.placing import place_of
     from opencoti_patches.tree.settled import adopt
+    from opencoti_patches.tree.trees import patch_at
     from opencoti_patches.tree.worktree import At, WorkTree
 
     if first and after is not None:
@@ -98,7 +99,7 @@ def command(
             usual=config.strip,
             renumber=renumber,
             progress=run.progress(),
-            at_patch=was.patch if was else "",
+            at_patch=patch_at(was.tree, was.patch, series, project.base, store) if was else "",
         )
         new.put(made, store)
         adopt(work, At(tree=snapshot.now, patch=made.entry.name, commits=was is not None and was.commits))

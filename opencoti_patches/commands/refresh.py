@@ -49,6 +49,7 @@ def command(
     from opencoti_patches.stack.desk import desk
     from opencoti_patches.stack.refresh import refresh
     from opencoti_patches.tree.settled import adopt
+    from opencoti_patches.tree.trees import patch_at
     from opencoti_patches.tree.worktree import At
 
     if patch and not folder and (run.directory / patch).is_dir():
@@ -59,14 +60,21 @@ def command(
         project = reread(project)
         work, snapshot = edited(run, project, folder)
         at = work.at()
-        wanted = patch or (at.patch if at else "")
+        began_at = patch_at(at.tree, at.patch, project.series, project.base, store) if at else ""
+        wanted = patch or began_at
         if not wanted:
             raise UsageError(
                 "unknown-patch", "the folder is the bare base: say which PATCH", "or 'opencoti-patches new' makes one"
             )
+        if not patch and all(e.name != wanted for e in project.series.entries):
+            raise UsageError(
+                "unknown-patch",
+                f"the folder is the tree after {printable(wanted)}, and there is no such patch any more",
+                "say which PATCH its edits belong to",
+            )
         name = order.find(project.series, wanted)
         with desk(project.series, project.base, store, run.progress()) as bench:
-            done = refresh(bench, name, snapshot, at.patch if at else "", leave=leave_conflicts)
+            done = refresh(bench, name, snapshot, began_at, leave=leave_conflicts)
             stuck = next((r.name for r in done.change.rows if r.fate in ("conflict", "upstreamed")), None)
             place = folder or Path(project.config.tree).name
             steps = [

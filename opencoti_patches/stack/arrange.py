@@ -85,7 +85,7 @@ def renumber(desk: Desk, first: PatchName | None, start: int | None, step: int) 
 def _renamed(desk: Desk, names: dict[str, PatchName]) -> Change:
     names = {old: new for old, new in names.items() if old != new}
     if not names:
-        raise Refused("no-change", "the names are as they would be", "")
+        raise Refused("no-change", "the names are as they would be", "nothing was changed")
     entries = tuple(e._replace(name=names.get(e.name, e.name)) for e in desk.series.entries)
     known = [e.name for e in entries]
     if twice := next((n for n in known if known.count(n) > 1), None):

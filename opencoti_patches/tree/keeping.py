@@ -13,19 +13,19 @@ from opencoti_patches.series.order import beside
 def keep(folder: str, patch: str, series: Series, *, merged: bool) -> tuple[str, ...]:
     """The commands for edits in ``folder``, which began as the tree after ``patch`` (the bare base for none): into that
     patch, or into a new one behind it; into the one behind it where that was ``merged`` in. None where the series has no
-    such patch any more, or has others on that base."""
+    such patch any more."""
     names = [str(e.name) for e in series.entries]
     if patch and patch not in names:
         return ()
     at = 1 + names.index(patch) if patch else 0
     if merged:
         return (f"opencoti-patches regen {quote(names[at])} --from {quote(folder)}",) if at < len(names) else ()
+    into = (f"opencoti-patches refresh {quote(patch)} {quote(folder)}",) if patch else ()
     new = f"opencoti-patches new NAME --from {quote(folder)}"
-    if not patch:
-        return () if names else (new,)
-    more = f" --after {quote(patch)}" if at < len(names) else ""
+    if at < len(names):
+        new += f" --after {quote(patch)}" if patch else " --first"
     try:
         Numbers(names, at, folder=folder_of(patch), beside=beside(series)).named("NAME", "")
     except Refused:  # the neighbours have the numbers on either side
-        more += " --renumber"
-    return f"opencoti-patches refresh {quote(patch)} {quote(folder)}", new + more
+        new += " --renumber"
+    return (*into, new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.core.errors import Refused
@@ -33,6 +34,16 @@ def tree_after(
 def tip_of(series: Series, base: TreeId, store: Store, *, progress: Progress | None = None) -> TreeId:
     """The tree after the last patch; the base for a series without any. Errors: as for ``tree_after``."""
     return tree_after(series, series.entries[-1].name if series.entries else None, base, store, progress=progress)
+
+
+def patch_at(tree: TreeId, patch: str, series: Series, base: TreeId, store: Store) -> str:
+    """The patch after which a folder is that was brought to ``tree``, after ``patch``: what that is called by now, where
+    the series has none of that name; ``patch`` if there is none."""
+    if not patch or any(e.name == patch for e in series.entries):
+        return patch
+    applying = list(takewhile(lambda v: v.applied, check(series, base, store).verdicts))
+    names = (v.name for v in reversed(applying))
+    return next((name for name in names if tree_after(series, name, base, store) == tree), patch)
 
 
 def verdict_on(

@@ -194,6 +194,41 @@ def test_what_keeps_edits_is_a_whole_command(
     assert "line five" in "".join(text_at(forked, series_of(root)[-1], "g.txt"))
 
 
+def test_what_keeps_edits_of_the_bare_base_is_a_whole_command(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("bootstrap", "WORK").code == 0
+    edit(root / "WORK/g.txt", "line 5\n", "line five\n")
+    hint = forked("edit", "1", "WORK", "--json").json["error"]["hint"]
+    way = hint.removeprefix("keep them: ").partition(". Or use --force")[0]
+    assert way.endswith("--first --renumber")
+    assert forked(*shlex.split(way)[1:]).code == 0
+    assert "line five" in "".join(text_at(forked, series_of(root)[0], "g.txt"))
+
+
+@pytest.mark.parametrize("command", ["rename", "renumber"])
+def test_a_folder_is_after_its_patch_whatever_that_is_called(small: Project, forked: Forked, command: str) -> None:
+    root = small(FIVE)
+    assert forked("apply").code == 0
+    assert forked(*(["rename", "5", "end"] if command == "rename" else ["renumber", "--start", "11"])).code == 0
+    name = series_of(root)[-1]
+    assert f"tree: after {name}\n" in forked("status").out
+    edit(root / "tree/g.txt", "line 5\n", "line five\n")
+    assert forked("refresh").code == 0
+    assert "line five" in (root / "patches" / name).read_text()
+    assert f"tree: after {name}\n" in forked("status").out
+
+
+def test_a_folder_whose_patch_is_gone_says_so(small: Project, forked: Forked) -> None:
+    root = small(FIVE)
+    assert forked("apply").code == 0
+    edit(root / "tree/g.txt", "line 5\n", "line five\n")
+    last = series_of(root)[-1]
+    assert forked("drop", "5").code == 0
+    asked = forked("refresh", "--json")
+    assert (asked.code, asked.json["error"]["code"]) == (2, "unknown-patch")
+    assert f"the folder is the tree after {last}, and there is no such patch any more" in asked.json["error"]["message"]
+
+
 def test_what_keeps_a_merge_is_the_command_for_that_patch(small: Project, forked: Forked) -> None:
     root = small({"0001-clean.patch": HEAD + OTHER_MOVED, "0002-root.patch": HEAD + FAILED})
     lay = ["bootstrap", "--to", "2", "--merge", "WORK"]
@@ -205,9 +240,6 @@ def test_what_keeps_a_merge_is_the_command_for_that_patch(small: Project, forked
 
 def test_edits_that_belong_nowhere_are_put_aside(small: Project, forked: Forked) -> None:
     root = small(FIVE)
-    assert forked("bootstrap", "WORK").code == 0
-    edit(root / "WORK/g.txt", "line 5\n", "line five\n")
-    assert forked("edit", "1", "WORK", "--json").json["error"]["hint"].startswith("use --force, which puts")
     assert forked("edit", "5").code == 0
     edit(root / "tree/g.txt", "line 5\n", "line five\n")
     assert forked("drop", "5").code == 0
