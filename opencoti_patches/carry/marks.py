@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from opencoti_patches.carry import home
+from opencoti_patches.carry import doubtful, home, threeway
+from opencoti_patches.carry.align import aligned
+from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.in_way import can_link, in_way, left_alone, other_kind
+from opencoti_patches.carry.merged import markers
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.tally import Sides
 from opencoti_patches.core.model import NOT_TEXT, FilePatch, IndexEntry, PatchName, TreeId, blob_id, is_full_id
@@ -60,6 +63,10 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
         merged: tuple[bytes, bool] | None = (now or b"", True)
         if before != after or now is None:
             merged = repo.merge_file(now or b"", b"".join(before), b"".join(after), name, folder)
+        if merged is not None and not merged[1] and now is not None:
+            merged = _fewer(
+                merged, f, (before, now, after), sides, lambda a, b, c: repo.merge_file(a, b, c, name, folder)
+            )
         there = sides.now(path) if moves and not _goes(path, exact) else None
         if merged is not None and there is not None:  # upstream has another file of that name
             merged = repo.merge_file(there, b"", merged[0], name, folder)
@@ -72,6 +79,33 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
         if not merged[1] or (now is None and f.old):
             conflicts.append(path)
     return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts)))
+
+
+def _fewer(
+    merged: tuple[bytes, bool],
+    f: FilePatch,
+    three: tuple[Lines, bytes, Lines],
+    sides: Sides,
+    merge: Callable[[bytes, bytes, bytes], tuple[bytes, bool] | None],
+) -> tuple[bytes, bool]:
+    """The merge of a file, before, now and patched, with what has a certain place in all ``three`` of them, if git leaves
+    less between markers then: it takes for a conflict what merely stands beside an edit of upstream's. Something is left,
+    unless all has such a place: what wants a look must not look done."""
+    before, now, after = three
+    alignment = aligned(before, now, sides.diff)
+    changes = {c.lo: c for c in threeway.changes_of(f)}
+    result = threeway.bring(f, alignment, Follower(alignment), lambda heading: None)
+    doubted = {number for number, _ in doubtful.doubts(f, alignment, result.brought)}
+    placed = [b for b in result.brought if not b.done and b.hunk not in doubted and b.added == changes[b.was].added]
+    if not placed:
+        return merged
+    stood = [b._replace(lo=b.was, hi=changes[b.was].hi) for b in placed]
+    again = merge(
+        b"".join(threeway.applied(alignment.new, placed)), b"".join(threeway.applied(before, stood)), b"".join(after)
+    )
+    if again is None or (again[1] and len(placed) < len(changes)):
+        return merged
+    return again if markers(again[0]) < markers(merged[0]) else merged
 
 
 def _at_hand(f: FilePatch, repo: Repository) -> bool:

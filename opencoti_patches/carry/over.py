@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from opencoti_patches.carry import heads, home, rival, threeway, whole
+from opencoti_patches.carry import doubtful, heads, home, threeway, whole
 from opencoti_patches.carry.align import Alignment, Region, aligned
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
@@ -15,7 +15,7 @@ from opencoti_patches.carry.place import Brought
 from opencoti_patches.carry.tally import Both, Sides, Tally
 from opencoti_patches.carry.whole import UNMARKED, is_binary
 from opencoti_patches.core.model import Entry, FilePatch, Hunk, printable
-from opencoti_patches.plan.places import enclosing, has_functions, same_function
+from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import Lines, lines_of, put
 from opencoti_patches.series.parse import Parsed
 
@@ -217,21 +217,7 @@ class _Carry(Tally):
             self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how, done=b.done, line=b.lo + 1 if b.done else 0))
             if b.done:
                 self.done.append(f"{path}, hunk {b.hunk}: {b.how}")
-            elif not b.sure:
-                self.doubts.append(f"{path}, hunk {b.hunk}: {b.how}")
-            elif has_functions(f.path) and (other := _other_function(alignment, b)):
-                self.doubts.append(f"{path}, hunk {b.hunk}: {other}")
-        gained = rival.gained(old, new)
-        placed: dict[int, list[Brought]] = {}
-        for b in result.brought:
-            if not b.done:
-                placed.setdefault(b.hunk, []).append(b)
-        for hunk in f.hunks:
-            mine = placed.get(hunk.number)
-            if mine and all(b.sure for b in mine) and rival.may_be(hunk.old, gained):
-                here = range(mine[0].lo, mine[-1].hi)
-                if other := rival.rival(hunk, mine[0].was, here, alignment, f.path):
-                    self.doubts.append(f"{path}, hunk {hunk.number}: {other}")
+        self.doubts += [f"{path}, hunk {n}: {why}" for n, why in doubtful.doubts(f, alignment, result.brought)]
         body = hunks(new, result.brought)
         after = b"".join(threeway.applied(new, result.brought))
         if f.new:
@@ -286,13 +272,3 @@ class _Carry(Tally):
         """Whether a hunk stood at the very line that the patch names."""
         begin = hunk.span[0]
         return self.entry.raw[begin : begin + 30].startswith((b"@@ -%d," % hunk.old_start, b"@@ -%d " % hunk.old_start))
-
-
-def _other_function(a: Alignment, b: Brought) -> str:
-    """Says that a change would stand in another function than it did, or in one of another name; empty if it
-    does not."""
-    old, new = enclosing(a.old, b.was), enclosing(a.new, b.lo)
-    if same_function(old, new):
-        return ""
-    was, now = (printable(x.decode("utf-8", "replace").strip()) for x in (old, new))
-    return f"was in '{was}', would be in '{now or 'no function'}'"

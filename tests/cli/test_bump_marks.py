@@ -1,0 +1,69 @@
+"""What a conflict of ``bump`` leaves to a person: the changes that have no certain place, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Diff
+from .test_bump import Carry, carry
+
+__all__ = ["carry"]
+
+OLD = "".join(f"int a_line_of_its_own_{n};\n" for n in range(1, 31))
+
+
+def edited(*pairs: tuple[int, str]) -> str:
+    """The old file with other lines, by number."""
+    lines = OLD.splitlines(keepends=True)
+    for number, text in pairs:
+        lines[number - 1] = text
+    return "".join(lines)
+
+
+BESIDE = (6, "int a_line_of_its_own_6;\nint ours_below;\n")  # upstream edits the line below: to git, a conflict
+CLASH = (20, "int ours;\n")
+THEIRS = ((7, "int theirs_7(int, int);\n"), (20, "int theirs_20(void);\n"))
+
+
+def test_what_has_a_certain_place_is_not_between_markers(carry: Carry, diff: Diff) -> None:
+    run = carry({"f.c": OLD}, {"f.c": edited(*THEIRS)}, {"0001-f.patch": diff("f.c", OLD, edited(BESIDE, CLASH))})
+    ran = run("bump", "new", "--json").json
+    assert ran["patches"][0]["status"] == "conflict"
+    work = Path(ran["worktree"], "f.c")
+    conflict = (
+        "<<<<<<< upstream\nint theirs_20(void);\n||||||| before 0001-f.patch\nint a_line_of_its_own_20;\n=======\n"
+        "int ours;\n>>>>>>> 0001-f.patch\n"
+    )
+    assert work.read_text() == edited(BESIDE, THEIRS[0], (20, conflict))
+    work.write_text(work.read_text().replace(conflict, "int ours(void);\n"))
+    assert run("bump", "--continue", "--json").code == 0
+    assert run("apply").code == 0
+    assert (run.root / "tree/f.c").read_text() == edited(BESIDE, THEIRS[0], (20, "int ours(void);\n"))
+
+
+def test_a_file_in_which_all_has_a_certain_place_is_not_in_conflict(carry: Carry, diff: Diff) -> None:
+    patch = diff("f.c", OLD, edited(BESIDE)) + diff("g.c", OLD, edited(CLASH))
+    new = {"f.c": edited(THEIRS[0]), "g.c": edited(THEIRS[1])}
+    run = carry({"f.c": OLD, "g.c": OLD}, new, {"0001-f.patch": patch})
+    ran = run("bump", "new", "--json").json
+    assert ran["files"] == ["g.c"]
+    assert Path(ran["worktree"], "f.c").read_text() == edited(BESIDE, THEIRS[0])
+
+
+@pytest.mark.parametrize("certain", [True, False])
+def test_a_doubt_stays_between_markers(carry: Carry, diff: Diff, certain: bool) -> None:
+    """Both sides put lines in one place; that is no better known where all else is."""
+    ours, theirs = (20, "int a_line_of_its_own_20;\nint ours;\n"), (20, "int a_line_of_its_own_20;\nint theirs;\n")
+    beside = [BESIDE] if certain else []
+    patch = diff("f.c", OLD, edited(*beside, ours)) + diff("g.c", OLD, edited(CLASH))
+    new = {"f.c": edited(THEIRS[0], theirs), "g.c": edited(THEIRS[1])}
+    run = carry({"f.c": OLD, "g.c": OLD}, new, {"0001-f.patch": patch})
+    ran = run("bump", "new", "--json").json
+    assert ran["files"] == ["f.c", "g.c"]
+    conflict = (
+        "int a_line_of_its_own_20;\n<<<<<<< upstream\nint theirs;\n||||||| before 0001-f.patch\n=======\nint ours;\n"
+        ">>>>>>> 0001-f.patch\n"
+    )
+    assert Path(ran["worktree"], "f.c").read_text() == edited(*beside, THEIRS[0], (20, conflict))
