@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import guess, over, remember, rows
+from opencoti_patches.carry import guess, home, over, remember, rows
 from opencoti_patches.carry.again import as_before
 from opencoti_patches.carry.bases import Bases
 from opencoti_patches.carry.guess import Guess, places
@@ -196,9 +196,10 @@ class _Walk:
         self.bases.look_at_all(self.entries[len(self.rows)])
 
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
+        renamed = home.renames(self.parsed[entry.name], self.bases.sides())
         if errors := self._put(entry, raw):
             return self._conflict(entry, f"what was resolved by hand no longer applies: {errors[0]}", ())
-        return rows.by_hand(entry, self.parsed[entry.name], raw)
+        return rows.by_hand(entry, self.parsed[entry.name], raw, renamed)
 
     def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
         self.bases.old.goto(entry)
