@@ -52,7 +52,7 @@ def report(
     hints: dict[PatchName, tuple[str, ...]] = {}
     for v in plan.verdicts:
         if v.status != "clean":
-            hints[v.name] = advice(v, before, str(where))
+            hints[v.name] = advice(v, before, str(where), plan.verdicts)
             findings += _findings(v, where, "; then ".join(hints[v.name]), no_offset)
         elif v.problems:
             findings += _findings(v, where, "", no_offset)
