@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
+from shlex import quote
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guess, home, over, remember, rows
@@ -31,6 +32,7 @@ from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.replay import Replay
 from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
+from opencoti_patches.series import order
 from opencoti_patches.series.parse import Parsed, parse
 
 
@@ -223,7 +225,8 @@ class _Walk:
         if exact is None:
             damage = self.parsed[entry.name].damage
             what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"
-            return self._conflict(entry, f"it did not apply on the old base either{what}", ())
+            row = self._conflict(entry, f"it did not apply on the old base either{what}", ())
+            return row if damage else row._replace(next=f"opencoti-patches regen {quote(order.short(entry.name))}")
         if entry.reverse:
             return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())
         try:
