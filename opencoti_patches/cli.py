@@ -79,7 +79,7 @@ ELSEWHERE = {
     "log": "undo --list",
     "header": "show PATCH",
     "files": "show PATCH",
-    "patches": "find TEXT",
+    "patches": "list -v",
     "blame": "annotate FILE",
     "graph": "deps --format dot",
     "fold": "import FILE",
