@@ -125,7 +125,7 @@ def _block(r: Row, next_: str, skipped: Set[str], verbose: bool, conflicts: bool
         most = len(seen) if verbose else _SHOWN
         lines += [_cut(f"    {row}") for row in seen[:most]]
         if len(seen) > most:
-            lines.append(f"    … {plural(len(seen) - most, 'more line')}: see -v")
+            lines.append(f"    … {plural(len(seen) - most, 'more line')}; -v shows them")
     if conflicts:  # else they lie in the worktree, or will
         for c in r.clashes[:_CLASHES]:
             lines += [*wrapped(f"{c.file}, line {c.line}:", 4), *(_cut(f"      {x}") for x in marked(c, _SIDE))]

@@ -85,7 +85,7 @@ def test_what_is_to_be_looked_at_and_cut_is_whole_with_v(carry: Carry, diff: Dif
     run = carry(
         {"a.c": CODE}, {"a.c": CODE.replace("log_it(", "log_value(")}, {"0001-log.patch": diff("a.c", CODE, ours)}
     )
-    assert "more lines: see -v\n" in run("bump", "new").out
+    assert "more lines; -v shows them\n" in run("bump", "new").out
     whole = run("bump", "new", "-v").out
     assert "more line" not in whole and "++    log_value(19);" in whole
 
