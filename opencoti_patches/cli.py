@@ -63,22 +63,35 @@ COMMANDS = {
 
 _BARE = getattr(click.exceptions, "NoArgsIsHelpError", ())  # a group alone; click has it from 8.2 on
 
-# what quilt, StGit and git call it -> what to run here
+_LIKE = 0.7  # of a mistyped name: below that a command is another one
+
+# what quilt, StGit and git call it, or people do -> what to run here
 ELSEWHERE = {
     "push": "apply",
     "pop": "apply --to PATCH",
     "goto": "apply --to PATCH",
     "top": "status",
+    "applied": "list",
+    "unapplied": "list",
+    "next": "list",
+    "previous": "list",
     "series": "list",
     "log": "undo --list",
     "header": "show PATCH",
     "files": "show PATCH",
-    "patches": "find TEXT",
+    "patches": "list -v",
     "blame": "annotate FILE",
     "graph": "deps --format dot",
     "fold": "import FILE",
     "spill": "split PATCH",
     "delete": "drop PATCH",
+    "remove": "drop PATCH",
+    "rm": "drop PATCH",
+    "diff": "show PATCH",
+    "grep": "find TEXT",
+    "why": "check",
+    "explain": "check",
+    "revert": "apply --force",
     "hide": "disable PATCH",
     "unhide": "enable PATCH",
     "float": "move PATCH --last",
@@ -90,6 +103,12 @@ ELSEWHERE = {
     "format-patch": "export DIR --format git",
     "range-diff": "compare A B",
     "resolved": "bump --continue",
+    "continue": "bump --continue",
+    "skip": "bump --skip PATCH",
+    "abort": "bump --abort",
+    "upgrade": "bump REV-OR-VERSION",
+    "help": "--help",
+    "version": "--version",
 }
 
 
@@ -115,7 +134,7 @@ class LazyGroup(click.Group):
             said = f"no command '{args[0]}'"
             if there := ELSEWHERE.get(args[0]):
                 ctx.fail(f"{said}; here it is 'opencoti-patches {there}'")
-            close = get_close_matches(args[0], COMMANDS, n=1)
+            close = get_close_matches(args[0].lower(), COMMANDS, n=1, cutoff=_LIKE)
             ctx.fail(said + (f"; did you mean '{close[0]}'?" if close else ""))
         return super().resolve_command(ctx, args)
 

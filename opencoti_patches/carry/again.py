@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import guards, remember
+from opencoti_patches.carry import guards, remember, rows
 from opencoti_patches.carry.by_hand import patch_of
 from opencoti_patches.carry.marks import tree_of
 from opencoti_patches.carry.model import Marked, Row
@@ -48,7 +48,8 @@ def as_before(
     where = ", ".join(dict.fromkeys(r.to for r in fitted.used))
     why = f"conflict resolved as for {where}"
     raw = patch_of(entry, earlier, before, after, store, project=project, tag=tag, why=why)
-    found = guards.compare(parse(entry.raw, entry.strip, entry.reverse), parse(raw, entry.strip, entry.reverse))
+    old, new = (parse(x, entry.strip, entry.reverse) for x in (entry.raw, raw))
+    found = guards.compare(old, new, rows.followed(merge.renamed, new))
     doubts = [
         f"resolved before, for {where}",
         *([left_out] if left_out else []),

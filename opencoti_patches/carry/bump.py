@@ -11,9 +11,10 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
+from shlex import quote
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import guess, over, remember, rows
+from opencoti_patches.carry import guess, home, over, remember, rows
 from opencoti_patches.carry.again import as_before
 from opencoti_patches.carry.bases import Bases
 from opencoti_patches.carry.guess import Guess, places
@@ -31,6 +32,7 @@ from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.replay import Replay
 from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
+from opencoti_patches.series import order
 from opencoti_patches.series.parse import Parsed, parse
 
 
@@ -196,9 +198,10 @@ class _Walk:
         self.bases.look_at_all(self.entries[len(self.rows)])
 
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
+        renamed = home.renames(self.parsed[entry.name], self.bases.sides())
         if errors := self._put(entry, raw):
             return self._conflict(entry, f"what was resolved by hand no longer applies: {errors[0]}", ())
-        return rows.by_hand(entry, self.parsed[entry.name], raw)
+        return rows.by_hand(entry, self.parsed[entry.name], raw, renamed)
 
     def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
         self.bases.old.goto(entry)
@@ -222,7 +225,8 @@ class _Walk:
         if exact is None:
             damage = self.parsed[entry.name].damage
             what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"
-            return self._conflict(entry, f"it did not apply on the old base either{what}", ())
+            row = self._conflict(entry, f"it did not apply on the old base either{what}", ())
+            return row if damage else row._replace(next=f"opencoti-patches regen {quote(order.short(entry.name))}")
         if entry.reverse:
             return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())
         try:

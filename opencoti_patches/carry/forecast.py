@@ -92,6 +92,9 @@ class _Moment(NamedTuple):
     tree: TreeId
 
 
+_NO_COMMITS = "only those have commits; what a version of an sdist would bring: opencoti-patches bump VERSION --dry-run"
+
+
 class Prepared(NamedTuple):
     """All that judging needs, in the store."""
 
@@ -108,9 +111,9 @@ def which(config: Config, wanted: int | None) -> int:
         return able[0]
     if wanted is None:
         what = f"{len(able)} sources are git repositories" if able else "no source is a git repository"
-        raise UsageError("which-source", what, "name it with --source N" if able else "only those have commits")
+        raise UsageError("which-source", what, "name it with --source N" if able else _NO_COMMITS)
     if wanted - 1 not in able:
-        raise UsageError("which-source", f"source {wanted} is not a git repository", "only those have commits")
+        raise UsageError("which-source", f"source {wanted} is not a git repository", _NO_COMMITS)
     return wanted - 1
 
 

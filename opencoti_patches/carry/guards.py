@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from opencoti_patches.core.model import FilePatch, printable
 from opencoti_patches.plan.places import squeezed
+from opencoti_patches.series import diffstat
 from opencoti_patches.series.parse import Parsed
 
 
@@ -45,8 +46,7 @@ def words(found: Guarded) -> list[str]:
 
 def compare(old: Parsed, new: Parsed, renamed: Mapping[str, str] = MappingProxyType({})) -> Guarded:
     """Hold a new patch against the old one. ``renamed`` is what upstream calls files of the old one by now."""
-    files = (f._replace(old=renamed.get(f.old or "", f.old), new=renamed.get(f.new or "", f.new)) for f in old.files)
-    old = old._replace(files=tuple(files))
+    old = under(old, renamed)
     added_before, added_now = _changed(old.files, b"+"), _changed(new.files, b"+")
     removed_before, removed_now = _changed(old.files, b"-"), _changed(new.files, b"-")
     return Guarded(
@@ -57,6 +57,12 @@ def compare(old: Parsed, new: Parsed, renamed: Mapping[str, str] = MappingProxyT
         clobbered=tuple(_clobbered(removed_before, removed_now)),
         interdiff=tuple(_interdiff(old, new)),
     )
+
+
+def under(parsed: Parsed, renamed: Mapping[str, str]) -> Parsed:
+    """A patch with the names that some of its files have by now."""
+    new = (f._replace(old=renamed.get(f.old or "", f.old), new=renamed.get(f.new or "", f.new)) for f in parsed.files)
+    return parsed._replace(files=tuple(new))
 
 
 def _changed(files: Iterable[FilePatch], kind: bytes) -> dict[str, list[bytes]]:
@@ -84,8 +90,8 @@ def _lost(old: Parsed, new: Parsed) -> Iterable[str]:
             yield f"the {f.operation} of {printable(f.path)}"
         elif f.new_mode and f.old_mode != f.new_mode and all(g.new_mode != f.new_mode for g in others):
             yield f"the mode {f.new_mode} of {printable(f.path)}"
-    kept = Counter(new.header.split(b"\n"))
-    gone = sum((Counter(old.header.split(b"\n")) - kept).values())
+    said = diffstat.beside(old.header, new.header)
+    gone = sum((Counter(said.split(b"\n")) - Counter(new.header.split(b"\n"))).values())
     if gone:
         yield f"{gone} line{'s' * (gone > 1)} of the header"
 

@@ -31,6 +31,12 @@ def gained_by(f: FilePatch, sides: Sides) -> str | None:
     return None
 
 
+def renames(parsed: Parsed, sides: Sides) -> dict[str, str]:
+    """What upstream calls files by now that a patch changes: where a conflict is marked, and a person resolves it."""
+    found = ((f.path, renamed_to(f, sides)) for f in parsed.files if f.operation == "modify")
+    return {path: to for path, to in found if is_free(to, parsed, sides)}
+
+
 def is_free(path: str | None, parsed: Parsed, sides: Sides) -> TypeGuard[str]:
     """Whether there is such a file, and the patch has no part about it."""
     return path is not None and sides.now(path) is not None and not any(path in (g.old, g.new) for g in parsed.files)

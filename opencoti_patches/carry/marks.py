@@ -25,9 +25,10 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
     files: dict[str, tuple[str, bytes] | None] = {}
     olds: dict[str, Lines] = {}  # what parts before left; a file's second part goes on from there
     conflicts: list[str] = []
+    renamed = home.renames(exact, sides)
     for part in exact.files:
-        to = home.renamed_to(part, sides) if part.operation == "modify" else None
-        f = part._replace(old=to, new=to) if home.is_free(to, exact, sides) else part
+        to = renamed.get(part.path) if part.operation == "modify" else None
+        f = part._replace(old=to, new=to) if to else part
         path, moves = f.new or f.old or "", f.operation in ("rename", "copy")
         if not all(fs.plain(p) for p in {path, f.old, f.new} if p is not None):
             conflicts.append(path or next(filter(None, reversed(f.raw_paths)), name))
@@ -78,7 +79,7 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
             files[f.old] = None
         if not merged[1] or (now is None and f.old):
             conflicts.append(path)
-    return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts)))
+    return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts)), renamed=renamed)
 
 
 def _fewer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from opencoti_patches.carry.resolutions import Resolution
@@ -59,10 +60,11 @@ class Row(NamedTuple):
 
 class Marked(NamedTuple):
     """A patch in conflict for a person: the files as git merges them, mode and content (None: deleted), and
-    those of them that hold markers or need a look."""
+    those of them that hold markers or need a look; by name, what upstream calls files of the patch by now."""
 
     files: Mapping[str, tuple[str, bytes] | None]
     conflicts: tuple[str, ...]
+    renamed: Mapping[str, str] = MappingProxyType({})
 
 
 class First(NamedTuple):

@@ -128,17 +128,29 @@ def placed(notes: Sequence[str], hows: Sequence[HunkHow]) -> list[str]:
     return [said[0] if len(said) == 1 else note for note, said in there.items()]
 
 
-def by_hand(entry: Entry, parsed: Parsed, raw: bytes) -> Row:
-    """The row of a patch that somebody resolved."""
+def by_hand(entry: Entry, parsed: Parsed, raw: bytes, renamed: Mapping[str, str]) -> Row:
+    """The row of a patch that somebody resolved. ``renamed`` is what upstream calls files of it by now."""
     new = parse(raw, entry.strip, entry.reverse)
+    there = followed(renamed, new)
+    parsed = guards.under(parsed, there)
     found = guards.compare(parsed, new)
     gone = dict.fromkeys(printable(f.path) for f in parsed.files if f.path not in {g.path for g in new.files})
-    notes = ["resolved by hand", *([f"it has nothing of {', '.join(gone)} any more"] if gone else [])]
+    notes = [
+        "resolved by hand",
+        *(f"{printable(to)}: renamed by upstream, was {printable(was)}" for was, to in there.items()),
+    ]
+    notes += [f"it has nothing of {', '.join(gone)} any more"] if gone else []
     if many := guards.respaced(parsed, new):
         lines = "a line" if many == 1 else f"{many} lines"
         notes.append(f"it changes white space or line ends alone of {lines} that it left as they were before")
     status: Carried = "regenerated" if found.same and not gone else "adapted"
     return Row(name=entry.name, status=status, reason="; ".join(notes), interdiff=found.interdiff, raw=raw)
+
+
+def followed(renamed: Mapping[str, str], new: Parsed) -> dict[str, str]:
+    """Of what upstream renamed, the files that a new patch changes under their new names, and not under the old ones."""
+    paths = {f.path for f in new.files}
+    return {was: to for was, to in renamed.items() if to in paths and was not in paths}
 
 
 def moved_by(lines: int) -> str:

@@ -161,13 +161,14 @@ def resolution(store: Store, session: Session) -> TreeId:
     laid = store.repo.diff_trees(before, TreeId(session.laid)) if session.laid else {}
     sides = {path: (was, laid.get(path, (was, was))[1], new) for path, (was, new) in changed.items()}
     contents = store.repo.blobs(e[1] for three in sides.values() for e in three if e and e[0] != "160000")
-    for path, three in sides.items():
-        if line := left_over(*(contents.get(e[1], b"") if e else b"" for e in three)):
-            raise Refused(
-                "markers",
-                f"{printable(path)} line {line} still has a conflict marker",
-                f"edit it in {folder}, then 'opencoti-patches bump --continue'",
-            )
+    marks = {p: left_over(*(contents.get(e[1], b"") if e else b"" for e in three)) for p, three in sides.items()}
+    if left := [p for p, line in marks.items() if line]:
+        more = f"; so {'has' if len(left) == 2 else 'have'} {', '.join(map(printable, left[1:]))}" if left[1:] else ""
+        raise Refused(
+            "markers",
+            f"{printable(left[0])} line {marks[left[0]]} still has a conflict marker{more}",
+            f"edit {'them' if more else 'it'} in {folder}, then 'opencoti-patches bump --continue'",
+        )
     for path in session.files:
         if path not in changed and path not in session.made:  # one with markers was touched: they are gone
             skip = f"opencoti-patches bump --skip {quote(session.waits_for)}"

@@ -51,6 +51,7 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
             no_offset=no_offset,
             stale=stale,
             other_base=claim is not None and claim.base != plan.base,
+            unlocked=locked and claim is None,
             unlisted=order.unlisted(project.series),
             stale_level="error" if locked else "warning",
             verbose=run.verbose,

@@ -12,6 +12,7 @@ from opencoti_patches.series import order
     epilog=example(
         """
 opencoti-patches list
+opencoti-patches list -v
 opencoti-patches list -q | head -3
 opencoti-patches list --json
 """
@@ -23,7 +24,7 @@ def command(ctx: click.Context, run: Run) -> None:
     """List the series in order: files, added and removed lines, name, and -pN or -R where an entry has them. Patches
     that 'disable' left out stand in their places, marked.
 
-    With -q the names alone, without those left out. Needs no base.
+    With -v each patch has its files below it; with -q the names alone, without those left out. Needs no base.
     """
     from opencoti_patches.report.listed import report
     from opencoti_patches.series.counts import counts
@@ -35,4 +36,4 @@ def command(ctx: click.Context, run: Run) -> None:
     rows = [(entry, counts(entry)) for entry in series.entries]
     outs = [(out, entry_of(series, out, config.strip)) for out in left_out(series).values()]
     disabled = [(out, entry, counts(entry)) for out, entry in outs]
-    run.answer(report(series, rows, disabled, strip=config.strip, quiet=run.quiet), ctx)
+    run.answer(report(series, rows, disabled, strip=config.strip, quiet=run.quiet, verbose=run.verbose), ctx)

@@ -22,7 +22,8 @@ opencoti-patches redo
 @click.pass_context
 def command(ctx: click.Context, run: Run, listed: bool, force: bool) -> None:
     """Put the patch files, the series and the lock back as they were, to the byte, before the last command that
-    wrote them: any that works on the stack, and new, import, regen, bump, lock.
+    wrote them: any that works on the stack, and new, import, regen, bump, lock. Of a bump opencoti.toml and
+    resolutions.jsonl go back, too.
 
     The log is in the store and holds the last 100 steps. Refuses where one of the files was changed since.
     """

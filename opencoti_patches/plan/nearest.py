@@ -88,8 +88,13 @@ def nearest(text: Text, hunk: Hunk) -> Near:
         return Near(line=0, share=0.0, diff=())
     expected = hunk.old_start - 1
     best = max(votes, key=lambda s: (about(votes, s), votes[s], -abs(s - expected)))
-    share = min(1.0, about(votes, best) / len(told))
+    share = sum(_stands(old[i], text, best + i) for i in told) / len(told)  # common lines, too, once the place is known
     return Near(line=max(best, 0) + 1, share=share, diff=_small_diff(old, lines, max(best, 0)))
+
+
+def _stands(line: bytes, text: Text, at: int) -> bool:
+    """Whether a line stands at a place, white space around it aside, or right beside it."""
+    return any(x.strip() == line.strip() for x in text.lines[max(at - NEAR, 0) : max(at + NEAR + 1, 0)])
 
 
 def _small_diff(old: Sequence[bytes], lines: Sequence[bytes], at: int) -> tuple[str, ...]:

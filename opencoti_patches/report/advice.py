@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from opencoti_patches.core.model import PatchName, Problem, Verdict
 
@@ -25,11 +26,11 @@ _NEXT: dict[str, tuple[str, ...]] = {
     "corrupt": _AGAIN,
     "already-applied": (
         "opencoti-patches show {short}",
-        "if the tree before it has all of it, take its line out of the series",
+        "opencoti-patches drop {short}  # if the tree before it has all of it",
     ),
     "binary": ("make the patch again with 'git diff --binary'",),
     "unsafe-path": ("do not apply it; ask where it came from",),
-    "empty": ("take its line out of the series",),
+    "empty": ("opencoti-patches drop {short}",),
 }
 
 
@@ -40,11 +41,12 @@ def short(name: str) -> str:
     return order.short(name)
 
 
-def advice(verdict: Verdict, before: PatchName | None, patches: str) -> tuple[str, ...]:
+def advice(verdict: Verdict, before: PatchName | None, patches: str, others: Sequence[Verdict] = ()) -> tuple[str, ...]:
     """The command to run next for a patch that is not clean, and what to do then, if there is more.
-    ``before`` is the patch before it, ``patches`` the patches folder as people type it."""
-    if verdict.blocked_by:
-        return (f"mend {verdict.blocked_by[0]} first, then check again",)
+    ``before`` is the patch before it, ``patches`` the patches folder as people type it, ``others`` what is said of the rest
+    of the series."""
+    if first := verdict.blocked_by or _awaited(verdict, others):
+        return (f"mend {first[0]} first, then check again",)
     if verdict.cause == "wrong-strip":
         return _strip_advice(verdict, patches)
     templates = _NEXT.get(verdict.cause or "", _REGEN if all(map(_has_place, verdict.problems)) else _MERGE)
@@ -52,6 +54,13 @@ def advice(verdict: Verdict, before: PatchName | None, patches: str) -> tuple[st
         return (f"mend {verdict.without[0]} first, then check again",)
     names = {"short": short(verdict.name), "before": f"--to {short(before)} " if before else ""}
     return tuple(t.format(**names) for t in templates)
+
+
+def _awaited(verdict: Verdict, others: Sequence[Verdict]) -> list[PatchName]:
+    """Of a patch that moved, those in its files that did not apply: its line numbers are others once they do."""
+    if verdict.status != "offset":
+        return []
+    return [v.name for v in others if v.name in verdict.without and not set(v.files).isdisjoint(verdict.files)]
 
 
 def _has_place(problem: Problem) -> bool:

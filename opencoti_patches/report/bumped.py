@@ -19,6 +19,7 @@ from opencoti_patches.report import carried
 from opencoti_patches.report.wrapping import from_here, wrapped
 
 _GO_ON, _GIVE_UP = "opencoti-patches bump --continue", "opencoti-patches bump --abort"
+_RESOLVED = f"{_GO_ON}  # once it is resolved"
 _UNDO = "opencoti-patches undo"
 
 
@@ -128,7 +129,7 @@ def report(
         skipped=skipped,
         more=more,
         tail=tail,
-        next_of=lambda r: (again if dry_run and not session else _GO_ON) if r.name == first else "",
+        next_of=lambda r: (r.next or again if dry_run and not session else _RESOLVED) if r.name == first else "",
         verbose=verbose,
     )
 

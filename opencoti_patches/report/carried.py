@@ -122,9 +122,10 @@ def _block(r: Row, next_: str, skipped: Set[str], verbose: bool, conflicts: bool
         lines += wrapped(said, 4)
     if r.status == "adapted":
         seen = [*r.interdiff, *r.look]
-        lines += [_cut(f"    {row}") for row in seen[:_SHOWN]]
-        if len(seen) > _SHOWN:
-            lines.append(f"    … {plural(len(seen) - _SHOWN, 'more line')}")
+        most = len(seen) if verbose else _SHOWN
+        lines += [_cut(f"    {row}") for row in seen[:most]]
+        if len(seen) > most:
+            lines.append(f"    … {plural(len(seen) - most, 'more line')}; -v shows them")
     if conflicts:  # else they lie in the worktree, or will
         for c in r.clashes[:_CLASHES]:
             lines += [*wrapped(f"{c.file}, line {c.line}:", 4), *(_cut(f"      {x}") for x in marked(c, _SIDE))]

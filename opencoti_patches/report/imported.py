@@ -45,7 +45,13 @@ def report(
         v = verdicts.get(e.name)
         after = previous[e.name]
         fine = v is None or v.status == "clean"
-        hint = () if v is None or fine else (hints[e.name],) if e.name in hints else advice(v, after, folder)
+        hint = (
+            ()
+            if v is None or fine
+            else (hints[e.name],)
+            if e.name in hints
+            else advice(v, after, folder, tuple(verdicts.values()))
+        )
         rows.append(_row(incoming, e.strip, e.reverse, v, hint, e.name, after))
         options = options_of(e.strip, e.reverse, strip)
         text += wrapped(" ".join(filter(None, (printable(e.name), options, f"from {printable(incoming.source)}"))))

@@ -18,8 +18,10 @@ def report(
     *,
     strip: int,
     quiet: bool = False,
+    verbose: bool = False,
 ) -> Report:
-    """The series with its counts; ``disabled`` are the patches left out. ``strip`` is the project's own strip level, which goes without saying."""
+    """The series with its counts; ``disabled`` are the patches left out. ``strip`` is the project's own strip level, which
+    goes without saying; ``verbose`` names the files of each patch."""
     data = [_row(entry, files) for entry, files in rows]
     out = [
         _row(e, files) | {"after": data[o.before - 1]["name"] if o.before else None, "why": printable(o.why)}
@@ -32,7 +34,7 @@ def report(
         for (o, _, _), row in zip(reversed(disabled), reversed(out), strict=True):
             lines.insert(o.before, row)
         left = f"; {len(out)} disabled, not counted" if out else ""
-        text = [*_table(lines, strip), _summary(data) + left]
+        text = [*_table(lines, strip, verbose), _summary(data) + left]
         if not series.listed:
             text.append("note: no series file; patches are taken in order of number, then name")
     return Report(
@@ -58,7 +60,7 @@ def _row(entry: Entry, files: Sequence[FileCount]) -> dict[str, Any]:
     }
 
 
-def _table(data: Sequence[dict[str, Any]], strip: int) -> list[str]:
+def _table(data: Sequence[dict[str, Any]], strip: int, verbose: bool) -> list[str]:
     """Numbers first, since names have any length."""
     cells = [(plural(len(d["files"]), "file"), f"+{d['added']}", f"-{d['removed']}") for d in data]
     wide = [max((len(c[i]) for c in cells), default=0) for i in range(3)]
@@ -68,6 +70,7 @@ def _table(data: Sequence[dict[str, Any]], strip: int) -> list[str]:
         binary = f"({d['binary']} binary)" if d["binary"] else ""
         name = " ".join(filter(None, (d["name"], options, binary, "(disabled)" if "after" in d else "")))
         lines.append(f"{files:>{wide[0]}}  {added:>{wide[1]}} {removed:>{wide[2]}}  {name}")
+        lines += [f"    {path}" for path in d["files"] if verbose]
     return lines
 
 

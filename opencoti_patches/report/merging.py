@@ -21,5 +21,5 @@ def shown(left: Sequence[Left], name: str, folder: str) -> list[str]:
         lines += wrapped(
             f"what has no markers stands in {name.rsplit('/', 1)[-1]}.rej: delete it when that is done", 4, 2
         )
-    when = f"  # once {folder} is as it should be" if left else ""
+    when = f"  # once {folder} is right" if left else ""
     return [*lines, *steps([f"opencoti-patches regen {short(name)} --from {quote(folder)}{when}"])]

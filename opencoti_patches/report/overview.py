@@ -149,7 +149,9 @@ def _row(s: Seen, before: PatchName | None, seen: Overview, about: About) -> dic
     }
     if s.verdict.status != "clean":
         row["problems"] = [printable(place_of(p) + p.message) for p in s.verdict.problems]
-        row |= dict(zip(("next", "then"), advice(s.verdict, before, str(about.where)), strict=False))
+        row |= dict(
+            zip(("next", "then"), advice(s.verdict, before, str(about.where), seen.plan.verdicts), strict=False)
+        )
     return row
 
 

@@ -62,6 +62,12 @@ def is_gone(old: bytes, new: bytes) -> bool:
     return bool(a and not b)
 
 
+def beside(old: bytes, new: bytes) -> bytes:
+    """The one header without its diffstat, where the other has one, too: that is of other numbers then."""
+    text, mark, below = old.partition(_MARK)
+    return old if is_gone(old, new) else text + mark + _STAT.sub(b"", below)
+
+
 def _files(raw: bytes) -> list[_File]:
     found = []
     for f in parse(raw).files:

@@ -42,6 +42,18 @@ def test_what_did_not_apply_on_the_old_base_is_said_to_and_stays(carry: Carry, p
     assert (run.root / "patches/series").read_text() == "# the series\n0001-bad.patch\n"
 
 
+def test_what_regen_mends_on_the_old_base_is_sent_there(carry: Carry, diff: Diff) -> None:
+    """The reason and the next command are of one mind, and the command is one that helps."""
+    was = OLD.replace("line 19\n", "it was\n")
+    patch = diff("f.c", was, was.replace("line 20\n", "ours\n"))
+    run = carry({"f.c": OLD}, {"f.c": NEW}, {"0001-f.patch": patch})
+    (row,) = run("bump", "new", "--dry-run", "--json").json["patches"]
+    assert row["reason"].endswith("'opencoti-patches regen' there first")
+    assert row["next"] == "opencoti-patches regen 0001"
+    assert run(*row["next"].split()[1:], "--accept-adapted").code == 0
+    assert run("bump", "new").code == 0
+
+
 def test_a_patch_of_several_files_follows_one_that_upstream_renamed(carry: Carry, diff: Diff) -> None:
     ours = OLD.replace("line 20\n", "ours\n")
     patch = diff("f.c", OLD, ours) + diff("k.c", OLD, ours)

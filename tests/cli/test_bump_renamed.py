@@ -77,6 +77,36 @@ def test_a_conflict_is_marked_where_upstream_has_the_file_now(carry: Carry, diff
     assert (run.root / "tree/old/f.c").exists() == another
 
 
+MAIL = """From: A <a@example.org>
+Subject: [PATCH] f
+
+why
+---
+ f.c | 2 +-
+ 1 file changed, 1 insertion(+), 1 deletion(-)
+
+"""
+
+
+def test_what_a_person_resolved_in_a_renamed_file_is_a_change_of_that_file(carry: Carry, diff: Diff) -> None:
+    """By hand, and as it was resolved before: no word of a file, or a line of the header, that is lost."""
+    line = "int a_line_of_its_own_20;\n"
+    patch = MAIL + "".join(diff("f.c", OLD, OURS).partition("diff --git ")[1:])
+    run = carry({"f.c": OLD}, {"g.c": NEW.replace(line, "int upstreams;\n")}, {"0001-f.patch": patch})
+    work = Path(run("bump", "new", "--json").json["worktree"], "g.c")
+    text = work.read_text()
+    begin, end = text.index("<<<<<<<"), text.index(">>>>>>> 0001-f.patch\n") + len(">>>>>>> 0001-f.patch\n")
+    work.write_text(text[:begin] + "int ours;\nint more;\n" + text[end:])
+    (by_hand,) = run("bump", "--continue", "--json").json["patches"]
+    assert by_hand["reason"] == "resolved by hand; g.c: renamed by upstream, was f.c"
+    assert by_hand["interdiff"][0] == "g.c" and "f.c" not in by_hand["interdiff"]
+    assert " g.c | 3 ++-\n" in (run.root / "patches/0001-f.patch").read_text()
+    assert run("undo").code == 0
+    (again,) = run("bump", "new", "--json").json["patches"]
+    assert again["reason"].startswith("resolved before, for new; the guards find a line that it removes now"), again
+    assert "miss" not in again["reason"] and again["interdiff"] == by_hand["interdiff"]
+
+
 CALLS = "".join(f"    call_number_{n}(a, b);\n" for n in range(9))
 
 

@@ -10,6 +10,7 @@ import re
 import shlex
 import tarfile
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_a_conflict_says_what_to_run_next(stuck: Sandbox) -> None:
     tried = stuck("bump", "new", "--dry-run")
     assert "\n    next: opencoti-patches bump new\n" in tried.out
     shown = stuck("bump", "new").out
-    assert "\n    next: opencoti-patches bump --continue\n" in shown
+    assert "\n    next: opencoti-patches bump --continue  # once it is resolved\n" in shown
     ways = [line.strip() for line in shown.splitlines()[-3:]]
     assert ways == [
         "opencoti-patches bump --continue",
@@ -64,6 +65,29 @@ def test_what_waits_for_a_yes_says_how_to_give_it(carry: Carry, diff: Diff) -> N
     done = run(*shlex.split(last.removeprefix("next: "))[1:])
     assert done.code == 0
     assert done.out.splitlines()[-1].startswith("upstream: ")
+
+
+def test_all_files_that_have_markers_left_are_named(carry: Carry, diff: Diff) -> None:
+    names = ("a.c", "b.c", "d.c")
+    patch = "".join(diff(p, CODE, edit(CODE, ("x * 2", "x * 3"))) for p in names)
+    run = carry(dict.fromkeys(names, CODE), dict.fromkeys(names, CONFLICT), {"0001-three.patch": patch})
+    work = Path(run("bump", "new", "--json").json["worktree"])
+    left = run("bump", "--continue", "--json").json["error"]["message"]
+    assert left == "a.c line 10 still has a conflict marker; so have b.c, d.c"
+    (work / "a.c").write_text(edit(CONFLICT, ("x * 5", "x * 15")))
+    left = run("bump", "--continue", "--json").json["error"]["message"]
+    assert left == "b.c line 10 still has a conflict marker; so has d.c"
+
+
+def test_what_is_to_be_looked_at_and_cut_is_whole_with_v(carry: Carry, diff: Diff) -> None:
+    calls = "".join(f"    log_it({n});\n" for n in range(20))
+    ours = edit(CODE, ("    check(y);\n", f"    check(y);\n{calls}"))
+    run = carry(
+        {"a.c": CODE}, {"a.c": CODE.replace("log_it(", "log_value(")}, {"0001-log.patch": diff("a.c", CODE, ours)}
+    )
+    assert "more lines; -v shows them\n" in run("bump", "new").out
+    whole = run("bump", "new", "-v").out
+    assert "more line" not in whole and "++    log_value(19);" in whole
 
 
 def test_the_counts_are_words_of_one_and_of_many(carry: Carry, diff: Diff) -> None:

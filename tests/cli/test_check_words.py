@@ -143,3 +143,29 @@ def test_paths_of_a_patch_are_put_under_a_folder_in_place(cli: Cli, git: Git, tm
     assert (ran.code, ran.json["patches"][0]["status"]) == (0, "clean")
     assert cli("-C", tmp_path, "check").code == 0
     assert (tmp_path / "patches/series").read_text() == "0001-step.patch\n"
+
+
+def test_lines_that_stand_all_over_a_file_tell_that_a_place_is_the_one(cli: Cli, git: Git, tmp_path: Path) -> None:
+    """One line of three says where it is, and one is in every function: check sends to regen, which puts it there."""
+    code = "".join(f"int f{n}(void) {{\n    step({n});\n    return nullptr;\n}}\n\n" for n in range(25))
+    write_project(tmp_path, git, [{"a.c": text(code)}, {"a.c": text(code.replace("(12);\n", "(12);\n    ours();\n"))}])
+    set_base(tmp_path, {"a.c": text(code.replace("int f12(void)", "long f12(int)"))})
+    (row,) = cli("-C", tmp_path, "check", "--json").json["patches"]
+    (problem,) = row["problems"]
+    assert (problem["message"], problem["line"]) == ("the lines it expects are not there", 60)
+    assert "+long f12(int) {" in problem["diff"]
+    assert row["next"].endswith(" regen 0001")
+    assert cli("-C", tmp_path, "regen", "0001", "--accept-adapted").code == 0
+    assert cli("-C", tmp_path, "check").code == 0
+
+
+def test_line_numbers_that_wait_for_a_failed_patch_are_not_regens_to_write(cli: Cli, git: Git, tmp_path: Path) -> None:
+    more = {**ONE, "a": text(numbered(1, 40, n20="line 20\nours\nours"))}
+    last = {**more, "a": text(numbered(1, 40, n20="line 20\nours\nours", n35="last")), "b": text("b\nc\n")}
+    write_project(tmp_path, git, [ONE, more, last])
+    set_base(tmp_path, {**ONE, "a": text(numbered(1, 40, n20="theirs", n21="theirs", n19="theirs"))})
+    failed, moved = cli("-C", tmp_path, "check", "--json").json["patches"]
+    assert (failed["status"], moved["status"]) == ("failed", "offset")
+    assert moved["next"] == "mend 0001-step.patch first, then check again"
+    waits = cli("-C", tmp_path, "regen", "0002", "--json").json["patches"][0]
+    assert waits["reason"] == "moved; its line numbers wait for 0001-step.patch"

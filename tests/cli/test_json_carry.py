@@ -194,7 +194,7 @@ def test_bump_of_a_conflict(ask: Ask, stuck: Path) -> None:
     assert "waits_for" not in tried
     document = ask("bump", "v2", "--json", code=1)
     assert tried["patches"][0].pop("next") == "opencoti-patches bump v2"
-    assert document["patches"][0].pop("next") == "opencoti-patches bump --continue"
+    assert document["patches"][0].pop("next") == "opencoti-patches bump --continue  # once it is resolved"
     assert document["patches"] == tried["patches"]
     assert (document["answer"], document["tip"], document["skipped"]) == ("carried", {"tree": None}, [])
     first, second, third = document["patches"]

@@ -73,6 +73,10 @@ def test_list(project: Project, diff: Diff) -> None:
         " 1 file  +0  -0  0003.diff (1 binary)\n"
         "3 patches, 4 files touched, +2 -13 lines\n"
     )
+    files = ("src/a.c", "x.sh"), ("b/n",), ("f",)
+    below = ["".join(f"    {path}\n" for path in paths) for paths in files]
+    rows = ran.out.splitlines(keepends=True)
+    assert made("list", "-v").out == "".join(f"{row}{more}" for row, more in zip(rows, [*below, ""], strict=True))
     assert made("list", "-q").out == "0001-edit.patch\n0002-undo.patch\n0003.diff\n"
     first, second, third = made("list", "--json").json["patches"]
     assert first["files"] == ["src/a.c", "x.sh"]

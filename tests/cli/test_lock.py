@@ -95,6 +95,14 @@ def test_a_merged_lock_is_mended(project: Project, diff: Diff) -> None:
     assert made("check", "--locked").code == 0
 
 
+def test_a_lock_that_is_asked_for_and_not_there_is_said(project: Project) -> None:
+    made = project({"a": "1\n"}, {})
+    assert "no lock" not in made("check").out
+    assert "note: there is no lock to agree" in made("check", "--locked").out
+    assert made("lock").code == 0
+    assert "no lock" not in made("check", "--locked").out
+
+
 def test_an_empty_series_can_be_locked(project: Project) -> None:
     made = project({"a": "1\n"}, {})
     told = made("lock", "--json").json

@@ -43,6 +43,9 @@ def test_the_help_that_is_named_is_that_of_the_command(sandbox: Sandbox, typed: 
 def test_what_other_tools_call_it_leads_to_a_command_that_there_is(sandbox: Sandbox, name: str) -> None:
     assert name not in COMMANDS
     first, *words = ELSEWHERE[name].split()
+    if first.startswith("-"):
+        assert sandbox(first).code == 0
+        return
     command = cli.get_command(click.Context(cli), first)
     assert command is not None
     known = {o for p in command.params for o in p.opts}
@@ -53,3 +56,9 @@ def test_what_other_tools_call_it_leads_to_a_command_that_there_is(sandbox: Sand
 def test_a_name_of_another_tool_is_answered_with_the_one_here(sandbox: Sandbox) -> None:
     ran = sandbox("push")
     assert ran.code == 2 and "no command 'push'; here it is 'opencoti-patches apply'" in ran.err
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("chek", "check"), ("Status", "status"), ("repair", ""), ("merge", "")])
+def test_a_mistyped_command_is_named_and_no_other(sandbox: Sandbox, typed: str, meant: str) -> None:
+    more = f"; did you mean '{meant}'?" if meant else ""
+    assert f"no command '{typed}'{more}\n" in sandbox(typed).err
