@@ -19,7 +19,7 @@ from opencoti_patches.core.model import Entry, IndexEntry, PatchName, Place, Pro
 from opencoti_patches.doors import fs
 from opencoti_patches.doors.git import stamp
 
-_VERSION = "7"  # of the meaning of a record; another one reads none of the old
+_VERSION = "8"  # of the meaning of a record; another one reads none of the old
 Changes = dict[str, IndexEntry | None]
 """Files that differ from the base: their entry now, None where they are gone."""
 
