@@ -101,7 +101,7 @@ class Bases:
             diff=self.diff,
             renamed=lambda p: self.renames.get(p),
             displaced=lambda p: self.renames.get(p) if self.astray.is_unlike(p) else None,
-            holding=lambda line: self.old.gained(line, self.new_base),
+            holding=lambda lines: self.old.gained(lines, self.new_base),
         )
 
     def doubts(self, entry: Entry, landed: Sequence[Landing], now: Replay) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeGuard
 
 from opencoti_patches.carry.tally import Sides
 from opencoti_patches.core.model import FilePatch
+from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.series.parse import Parsed
 
 TELLING = 8  # bytes of a line that says where it is from, at least
@@ -20,15 +22,17 @@ def renamed_to(f: FilePatch, sides: Sides) -> str | None:
     return sides.renamed(path) if sides.now(path) is None else None
 
 
-def gained_by(f: FilePatch, sides: Sides) -> str | None:
-    """Of a file that is gone, and that upstream did not rename: the one file that has by now, and had not, the longest
-    line that the hunks stand on of those which are anywhere."""
-    lines = sorted({x for h in f.hunks for x in h.old}, key=lambda x: (-len(x.strip()), x))
-    for line in lines[:_LOOKS]:
-        there = sides.holding(line) if len(line.strip()) >= TELLING else ()
-        if there:
-            return there[0] if len(there) == 1 else None
-    return None
+def gained_by(groups: Sequence[Sequence[bytes]], sides: Sides) -> list[str | None]:
+    """By each group of lines, the one file that has by now, and had not, the longest of them that is in any such file, and
+    half of those that tell a place; None where there is no such file, or another one."""
+    told = [sorted({x for x in g if len(x.strip()) >= TELLING}, key=lambda x: (-len(x.strip()), x)) for g in groups]
+    holding = sides.holding([x for lines in told for x in lines[:_LOOKS]])
+    found: list[str | None] = []
+    for lines in told:
+        there = next((paths for x in lines[:_LOOKS] if (paths := holding[x])), ())
+        now = set(lines_of(sides.now(there[0]) or b"")) if len(there) == 1 else set()
+        found.append(there[0] if 2 * len(now.intersection(lines)) >= len(lines) and now else None)
+    return found
 
 
 def renames(parsed: Parsed, sides: Sides) -> dict[str, str]:

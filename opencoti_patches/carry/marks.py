@@ -95,7 +95,7 @@ def _fewer(
     before, now, after = three
     alignment = aligned(before, now, sides.diff)
     changes = {c.lo: c for c in threeway.changes_of(f)}
-    result = threeway.bring(f, alignment, Follower(alignment), lambda heading: None)
+    result = threeway.bring(f, alignment, Follower(alignment), threeway.NOWHERE)
     doubted = {number for number, _ in doubtful.doubts(f, alignment, result.brought)}
     placed = [b for b in result.brought if not b.done and b.hunk not in doubted and b.added == changes[b.was].added]
     if not placed:

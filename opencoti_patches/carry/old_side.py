@@ -69,11 +69,14 @@ class Old:
         landed = self._landings(entry)
         return None if landed is None else exact(self.parsed[entry.name], landed)
 
-    def gained(self, line: bytes, base: TreeId) -> list[str]:
-        """Files that have a line on another base and had it not on this."""
-        there = self.store.repo.files_with(base, line.rstrip(b"\r\n"))
-        had = {p: self._contents.of(self.listing.get(p)) or b"" for p in there}
-        return [p for p in there if line.rstrip(b"\r\n") not in had[p]]
+    def gained(self, lines: Sequence[bytes], base: TreeId) -> dict[bytes, list[str]]:
+        """By each of these lines, the files that have it on another base and had it not on this."""
+        texts = {x: x.rstrip(b"\r\n") for x in lines}
+        there = self.store.repo.files_with(base, [*dict.fromkeys(texts.values())])
+        paths = {p for found in there.values() for p in found}
+        self._contents.fetch(e for p in paths if (e := self.listing.get(p)))
+        had = {p: self._contents.of(self.listing.get(p)) or b"" for p in paths}
+        return {x: [p for p in there[text] if text not in had[p]] for x, text in texts.items()}
 
     def _landings(self, entry: Entry) -> tuple[Landing, ...] | None:
         """Where the hunks of the patch that is next went; None if it did not apply."""

@@ -133,26 +133,30 @@ class _Carry(Tally):
     def _gone(self, f: FilePatch, old: Lines, path: str) -> bytes:
         """A file that upstream took away, or whose lines it put into others."""
         self.made[f.old or ""] = Both(None, None)
-        if f.operation == "modify" and f.old_mode == f.new_mode and self._all_away(f, old, path):
+        edits = f.operation == "modify"
+        plain = edits and f.old_mode == f.new_mode
+        if plain and self._all_away(f, old, path, threeway.Elsewhere(function=self._function_in)):
             return b""
-        to = home.gained_by(f, self.sides) if f.operation == "modify" else None
-        if home.is_free(to, self.parsed, self.sides) and self._fits(to, f, old):
-            self.doubts.append(f"{path} is gone, and a line that its hunks stand on came to {printable(to)} alone")
-            return self._at(to, f, old, f"upstream has its lines here now, was {path}")
-        if len(self.parsed.files) > 1 and f.operation == "modify":
+        (to,) = home.gained_by([[x for h in f.hunks for x in h.old]], self.sides)
+        known = self._other(to)
+        if edits and known and self._fits(known[0], f, old):
+            self.doubts.append(
+                f"{path} is gone, and a line that its hunks stand on came to {printable(known[0])} alone"
+            )
+            return self._at(known[0], f, old, f"upstream has its lines here now, was {path}")
+        if plain and self._all_away(f, old, path, self._elsewhere):
+            return b""
+        if len(self.parsed.files) > 1 and edits:
             self.doubts.append(f"upstream deleted {path}; the change to it is dropped")
         else:
-            self.stuck.append(f"{path}: upstream has no such file any more")
+            lines = f"; lines that it changes are in {printable(to)} now" if to else ""
+            self.stuck.append(f"{path}: upstream has no such file any more{lines}")
         return b""
 
     def _fits(self, new_path: str, f: FilePatch, old: Lines) -> bool:
-        """Whether all changes of a part have a place in another file, which has half of what its hunks stand on."""
-        now = self.sides.now(new_path) or b""
-        stands_on = {x for h in f.hunks for x in h.old if len(x.strip()) >= home.TELLING}
-        if 2 * len(stands_on.intersection(lines_of(now))) < len(stands_on):
-            return False
-        alignment = aligned(old, now, self.sides.diff)
-        return not threeway.bring(f, alignment, Follower(alignment), lambda heading: None).stuck
+        """Whether all changes of a part have a place in another file."""
+        alignment = aligned(old, self.sides.now(new_path) or b"", self.sides.diff)
+        return not threeway.bring(f, alignment, Follower(alignment), threeway.NOWHERE).stuck
 
     def _at(self, new_path: str, f: FilePatch, old: Lines, how: str) -> bytes:
         """The part as one that changes another file, to which upstream brought what it changes."""
@@ -190,7 +194,7 @@ class _Carry(Tally):
         one, then, and not one of several that have a part of it or a copy."""
         here = set(lines_of(self.sides.now(path) or b""))
         told = max((x for h in f.hunks for x in h.old if x in here), key=len, default=b"")
-        return len(told.strip()) >= home.TELLING and list(self.sides.holding(told)) == [path]
+        return len(told.strip()) >= home.TELLING and list(self.sides.holding([told])[told]) == [path]
 
     def _changed(self, f: FilePatch, old: Lines, now: bytes, path: str) -> bytes:
         before = b"".join(old)
@@ -244,22 +248,34 @@ class _Carry(Tally):
             self.doubts.append(f"{path}, hunk {b.hunk}: {b.how}")
             self.live += not b.done
 
-    def _all_away(self, f: FilePatch, old: Lines, path: str) -> bool:
+    def _all_away(self, f: FilePatch, old: Lines, path: str, elsewhere: threeway.Elsewhere) -> bool:
         """Whether all changes of a file that upstream deleted have a place in other files."""
         nothing = Alignment(old, [], [Region(0, len(old), 0, 0)])
-        result = threeway.bring(f, nothing, Follower(nothing), self._elsewhere)
+        result = threeway.bring(f, nothing, Follower(nothing), elsewhere)
         if result.stuck or result.brought:
             return False
         self._goes_away(f, result.away, path)
         return True
 
-    def _elsewhere(self, heading: bytes) -> tuple[str, Lines] | None:
+    @property
+    def _elsewhere(self) -> threeway.Elsewhere:
+        return threeway.Elsewhere(self._function_in, self._lines_in)
+
+    def _function_in(self, heading: bytes) -> tuple[str, Lines] | None:
         """The one other file that has a function by now which it had not, and its lines; none that the patch touches."""
-        paths = [p for p in self.sides.holding(heading) if has_functions(p)]
-        if len(paths) != 1 or any(paths[0] in (f.old, f.new) for f in self.parsed.files):
+        paths = [p for p in self.sides.holding([heading])[heading] if has_functions(p)]
+        return self._other(paths[0]) if len(paths) == 1 else None
+
+    def _lines_in(self, hunks: Sequence[Hunk]) -> dict[int, tuple[str, Lines]]:
+        """By a hunk's number, the one other file that got the lines it stands on."""
+        paths = home.gained_by([h.old for h in hunks], self.sides)
+        return {h.number: other for h, path in zip(hunks, paths, strict=True) if (other := self._other(path))}
+
+    def _other(self, path: str | None) -> tuple[str, Lines] | None:
+        """A file and its lines; None if it is none, or the patch touches it."""
+        if not home.is_free(path, self.parsed, self.sides):
             return None
-        now = self.sides.now(paths[0])
-        return None if now is None else (paths[0], lines_of(now))
+        return path, lines_of(self.sides.now(path) or b"")
 
     def _part_away(self, f: FilePatch, path: str, brought: Sequence[Brought]) -> bytes:
         """The part of the new patch for a file that the old one did not touch, headed like that of ``f``."""

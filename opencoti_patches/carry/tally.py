@@ -22,7 +22,8 @@ class Sides(NamedTuple):
     diff: Callable[[bytes, bytes], bytes]
     renamed: Callable[[str], str | None]
     displaced: Callable[[str], str | None] = lambda path: None  # where a file went in whose place stands another
-    holding: Callable[[bytes], Sequence[str]] = lambda line: ()  # files that have this line by now, and had it not
+    # by each of these lines, the files that have it by now, and had it not
+    holding: Callable[[Sequence[bytes]], Mapping[bytes, Sequence[str]]] = lambda lines: dict.fromkeys(lines, ())
 
 
 class Both(NamedTuple):

@@ -4,7 +4,7 @@ surroundings are now; along with its function, where upstream moved that."""
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from opencoti_patches.carry.place import Brought, Change, Place, Stuck
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.plan.places import function_at, functions_with, has_functions, squeezed
 
+_WIDE = 10  # lines around those of a hunk among which its place in another file is looked for
 _MANY = 50  # changes for which one look at all of upstream's edits before any of them costs less than it saves
 
 
@@ -47,8 +48,18 @@ def changes_of(f: FilePatch) -> list[Change]:
     return found
 
 
-Elsewhere = Callable[[bytes], "tuple[str, Sequence[bytes]] | None"]
-"""By a function's heading, the other file that has it by now, and its lines."""
+Other = tuple[str, Sequence[bytes]]
+"""Another file, by its path, and its lines."""
+
+
+class Elsewhere(NamedTuple):
+    """Other files to which upstream brought something: a function, by its heading, or lines that a hunk stands on."""
+
+    function: Callable[[bytes], Other | None] = lambda heading: None
+    lines: Callable[[Sequence[Hunk]], Mapping[int, Other]] = lambda hunks: {}  # by the number of each that has one
+
+
+NOWHERE = Elsewhere()
 
 
 def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Elsewhere) -> Result:
@@ -62,7 +73,7 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
         one = Place(change, alignment, follower).find()
         if (isinstance(one, Stuck) or not one.sure) and (heading := _gone(change, alignment, f.path)):
             one = _moved(change, alignment, alignment.new, "") or one
-            other = elsewhere(heading) if isinstance(one, Stuck) or not one.moved else None
+            other = elsewhere.function(heading) if isinstance(one, Stuck) or not one.moved else None
             if other and (away := _moved(change, alignment, other[1], other[0])):
                 result.away.append((other[0], away))
                 continue
@@ -73,6 +84,8 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
             result.brought.extend(x._replace(more=(), sure=False, how=around) for x in (one, *one.more))
         else:
             result.brought.extend([one._replace(more=()), *one.more])
+    if result.stuck:
+        _look_for(f, result, alignment.old, elsewhere)
     spans = sorted((b.lo, b.hi, i) for i, b in enumerate(result.brought) if not b.done)
     for (_, hi, i), (lo, _, j) in pairwise(spans):
         if lo < hi or (j < i and not (result.brought[i].moved or result.brought[j].moved)):
@@ -84,6 +97,22 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
                 )
             )
     return result
+
+
+def _look_for(f: FilePatch, result: Result, old: Sequence[bytes], elsewhere: Elsewhere) -> None:
+    """Changes without a place go along with the lines that their hunks stand on, where one other file got these; or are
+    said to be about lines that are there now."""
+    hunks = {h.number: h for h in f.hunks}
+    stuck, numbers = [*result.stuck], {s.change.hunk for s in result.stuck}
+    result.stuck.clear()
+    others = elsewhere.lines([h for h in f.hunks if h.number in numbers])
+    for s in stuck:
+        other = others.get(s.change.hunk)
+        if other and (away := _along(s.change, hunks[s.change.hunk], old, *other)):
+            result.away.append((other[0], away))
+        else:
+            why = f"{s.why}; lines around it are in {printable(other[0])} now" if other else s.why
+            result.stuck.append(s._replace(why=why))
 
 
 def _gone(change: Change, a: Alignment, path: str) -> bytes:
@@ -101,9 +130,7 @@ def _moved(change: Change, a: Alignment, lines: Sequence[bytes], path: str) -> B
     if len(there) != 1:
         return None
     at, old, new = there[0][0], a.old[begin:end], lines[slice(*there[0])]
-    before, now = list(map(squeezed, old)), list(map(squeezed, new))
-    blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
-    inside = Alignment(old, new, [Region(*block[1:]) for block in blocks if block[0] != "equal"])
+    inside = _of_two(old, new)
     here = change._replace(lo=change.lo - begin, hi=change.hi - begin)
     found = Place(here, inside, Follower(inside)).find()
     if isinstance(found, Stuck) or found.more:
@@ -111,6 +138,30 @@ def _moved(change: Change, a: Alignment, lines: Sequence[bytes], path: str) -> B
     name = printable(old[0].decode("utf-8", "replace").strip())
     how = f"upstream moved '{name}'{f' to {printable(path)}' if path else ''}; {found.how}"
     return found._replace(lo=found.lo + at, hi=found.hi + at, was=change.lo, how=how, sure=False, moved=True)
+
+
+def _along(change: Change, hunk: Hunk, old: Sequence[bytes], path: str, lines: Sequence[bytes]) -> Brought | None:
+    """A change along with the lines that its hunk stands on, to another file that has them: its place there, if that is
+    certain by these alone."""
+    begin = max(hunk.old_start - 1, 0)
+    lead = max(range(len(hunk.old)), key=lambda i: len(squeezed(hunk.old[i])))
+    there = [i for i, line in enumerate(lines) if line == hunk.old[lead]]
+    if len(there) != 1:
+        return None
+    at = max(there[0] - lead - _WIDE, 0)
+    inside = _of_two(old[begin : begin + len(hunk.old)], lines[at : there[0] - lead + len(hunk.old) + _WIDE])
+    found = Place(change._replace(lo=change.lo - begin, hi=change.hi - begin), inside, Follower(inside)).find()
+    if isinstance(found, Stuck) or not found.sure or found.more:
+        return None
+    how = f"upstream moved its lines to {printable(path)}; {found.how}"
+    return found._replace(lo=found.lo + at, hi=found.hi + at, was=change.lo, how=how, sure=False, moved=True)
+
+
+def _of_two(old: Sequence[bytes], new: Sequence[bytes]) -> Alignment:
+    """How two pieces of files stand to each other."""
+    before, now = list(map(squeezed, old)), list(map(squeezed, new))
+    blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
+    return Alignment(old, new, [Region(*block[1:]) for block in blocks if block[0] != "equal"])
 
 
 def has(change: Change, alignment: Alignment) -> Brought | None:

@@ -198,7 +198,7 @@ class Explainer:
             return same_name[0] if len(same_name) == 1 else ""
         holders: list[str] = []
         for line in wanted[:_SEARCHES]:
-            found = self.scratch.repo.files_with(self.tree, line)
+            found = self.scratch.repo.files_with(self.tree, [line])[line]
             holders = [h for h in holders if h in found] or found if holders else found
         first = [h for h in holders if h in same_name]
         return (first or holders)[0] if len(first) == 1 or (not first and len(holders) == 1) else ""
@@ -260,7 +260,7 @@ class Explainer:
             return ""
         self._searches += 1
         for line in _telling_lines((hunk,))[:2]:
-            found = [p for p in self.scratch.repo.files_with(self.tree, line) if p != f.old]
+            found = [p for p in self.scratch.repo.files_with(self.tree, [line])[line] if p != f.old]
             if len(found) == 1:
                 return found[0]
         return ""

@@ -132,7 +132,35 @@ def test_lines_of_a_file_that_is_gone_are_looked_for_where_they_came_to(carry: C
     elif taken == "by-the-patch":
         assert (row["status"], row["reason"]) == ("adapted", "upstream deleted f.txt; the change to it is dropped")
     else:
-        assert (row["status"], row["reason"]) == ("conflict", "f.txt: upstream has no such file any more")
+        told = "; lines that it changes are in g.txt now" if taken == "not-the-place" else ""
+        assert (row["status"], row["reason"]) == ("conflict", f"f.txt: upstream has no such file any more{told}")
+
+
+TABLE = "names = {\n" + "".join(f'    "a_name_of_its_own_{n}",\n' for n in range(12)) + "}\n"
+
+
+@pytest.mark.parametrize("how", ["moved", "edited-there", "twice", "also-patched"])
+def test_a_change_goes_along_with_the_lines_around_it(carry: Carry, diff: Diff, how: str) -> None:
+    """A table that went to a file of its own, out of one that stays: no function tells where."""
+    ours = TABLE.replace('_6",\n', '_6",\n    "our_name",\n')
+    both = "".join(f'    "a_name_of_its_own_{n}",\n' for n in (6, 7))
+    moved = TABLE.replace(both, "    // none\n    // any more\n") if how == "edited-there" else TABLE
+    old = {"f.txt": OLD + TABLE, "g.txt": "int of_g;\n"}
+    new = {"f.txt": OLD, "g.txt": "int of_g;\n" + moved} | ({"h.txt": TABLE} if how == "twice" else {})
+    patch = diff("f.txt", OLD + TABLE, OURS + ours)
+    if how == "also-patched":
+        patch += diff("g.txt", old["g.txt"], "int of_g;\nint ours_too;\n")
+    run = carry(old, new, {"0001-f.patch": patch})
+    (row,) = run("bump", "new", "--accept-adapted", "--json").json["patches"]
+    if how == "moved":
+        assert row["status"] == "adapted"
+        assert "f.txt, hunk 2: upstream moved its lines to g.txt; three-way: between unchanged lines" in row["reason"]
+        assert run("apply").code == 0
+        assert (run.root / "tree/f.txt").read_text() == OURS
+        assert (run.root / "tree/g.txt").read_text() == "int of_g;\n" + ours
+    else:
+        assert row["status"] == "conflict" and "f.txt, hunk 2: both lines beside it are gone" in row["reason"]
+        assert ("lines around it are in g.txt now" in row["reason"]) == (how == "edited-there")
 
 
 def test_the_same_change_to_two_copies_that_are_one_now_is_made_once(carry: Carry, diff: Diff) -> None:

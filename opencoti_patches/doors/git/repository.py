@@ -155,11 +155,18 @@ class Repository:
         ]
         return call(args, env={**self._env, "GIT_INDEX_FILE": str(index)}, cwd=self.path).code == 0
 
-    def files_with(self, tree: TreeId, line: bytes, limit: int = 20) -> list[str]:
-        """Files of a tree that hold this text somewhere, at most ``limit``."""
-        args = ["grep", "-l", "-z", "-F", "--no-recurse-submodules", "-f", "-", tree]
-        done = call(args, env=self._env, cwd=self.path, input=line + b"\n")
-        return [decode(p.split(b":", 1)[1]) for p in done.out.split(b"\0")[:-1]][:limit] if done.code == 0 else []
+    def files_with(self, tree: TreeId, texts: Sequence[bytes], limit: int = 20) -> dict[bytes, list[str]]:
+        """By each of these texts, of one line, the files of a tree that hold it somewhere, at most ``limit``."""
+        found: dict[bytes, dict[bytes, None]] = {x: {} for x in texts}
+        if found:
+            args = ["grep", "-z", "-a", "-F", "--no-recurse-submodules", "-f", "-", tree]
+            done = call(args, env=self._env, cwd=self.path, input=b"\n".join(found) + b"\n")
+            for row in done.out.split(b"\n")[:-1] if done.code == 0 else ():
+                name, _, line = row.partition(b"\0")
+                for text, paths in found.items():
+                    if text in line:
+                        paths[name.split(b":", 1)[1]] = None
+        return {x: [*map(decode, paths)][:limit] for x, paths in found.items()}
 
     # -- objects -----------------------------------------------------------------------------
 
