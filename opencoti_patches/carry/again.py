@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import guards, remember
+from opencoti_patches.carry import guards, remember, rows
 from opencoti_patches.carry.by_hand import patch_of
 from opencoti_patches.carry.marks import tree_of
 from opencoti_patches.carry.model import Marked, Row
@@ -29,6 +29,7 @@ def as_before(
     tree: Callable[[], TreeId],
     known: Sequence[Resolution],
     read: Callable[[str], remember.Held],
+    renames: Callable[[], Mapping[str, str]],
     store: Store,
     *,
     earlier: PatchName | None,
@@ -37,7 +38,7 @@ def as_before(
     tag: str,
 ) -> Again | str:
     """The patch on a ``tree``, of a ``merge`` with conflicts; else what is to be said of that, mostly nothing.
-    ``read`` gives a file as it is there, ``left_out`` says that it stands on a patch that the series leaves out."""
+    ``read`` gives a file as it is there, ``renames`` what upstream renamed, ``left_out`` says that it stands on a patch that the series leaves out."""
     fitted = remember.fit(known, merge, entry.name, read)
     if not isinstance(fitted, remember.Fitted):
         return fitted or ""
@@ -48,7 +49,8 @@ def as_before(
     where = ", ".join(dict.fromkeys(r.to for r in fitted.used))
     why = f"conflict resolved as for {where}"
     raw = patch_of(entry, earlier, before, after, store, project=project, tag=tag, why=why)
-    found = guards.compare(parse(entry.raw, entry.strip, entry.reverse), parse(raw, entry.strip, entry.reverse))
+    old, new = (parse(x, entry.strip, entry.reverse) for x in (entry.raw, raw))
+    found = guards.compare(old, new, rows.gone_along(old, new, renames))
     doubts = [
         f"resolved before, for {where}",
         *([left_out] if left_out else []),

@@ -198,7 +198,7 @@ class _Walk:
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
         if errors := self._put(entry, raw):
             return self._conflict(entry, f"what was resolved by hand no longer applies: {errors[0]}", ())
-        return rows.by_hand(entry, self.parsed[entry.name], raw)
+        return rows.by_hand(entry, self.parsed[entry.name], raw, lambda: self.bases.renames)
 
     def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
         self.bases.old.goto(entry)
@@ -274,6 +274,7 @@ class _Walk:
             self._before,
             self.known,
             read,
+            lambda: self.bases.renames,
             self.store,
             earlier=earlier,
             left_out=left_out,
@@ -299,7 +300,10 @@ class _Walk:
     def _put(self, entry: Entry, raw: bytes) -> tuple[str, ...]:
         """Let git take a new patch; what it says if it does not."""
         self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
-        _, errors = self.scratch.take([self._staged(entry, raw)])
+        landings, errors = self.scratch.take([self._staged(entry, raw)])
+        if errors is None and landings[0]:
+            self.scratch.undo()
+            errors = ("git finds its lines elsewhere",)
         return () if errors is None else errors or ("git refuses it",)
 
     def _row(self, entry: Entry, carried: over.Over, left_out: str) -> Row:

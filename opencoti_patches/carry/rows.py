@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.compose import renumbered
@@ -128,17 +128,28 @@ def placed(notes: Sequence[str], hows: Sequence[HunkHow]) -> list[str]:
     return [said[0] if len(said) == 1 else note for note, said in there.items()]
 
 
-def by_hand(entry: Entry, parsed: Parsed, raw: bytes) -> Row:
-    """The row of a patch that somebody resolved."""
+def by_hand(entry: Entry, parsed: Parsed, raw: bytes, renames: Callable[[], Mapping[str, str]]) -> Row:
+    """The row of a patch that somebody resolved. ``renames`` are upstream's, asked for where it has not all files any
+    more."""
     new = parse(raw, entry.strip, entry.reverse)
-    found = guards.compare(parsed, new)
-    gone = dict.fromkeys(printable(f.path) for f in parsed.files if f.path not in {g.path for g in new.files})
+    renamed = gone_along(parsed, new, renames)
+    found = guards.compare(parsed, new, renamed)
+    there = {*renamed, *(f.path for f in new.files)}
+    gone = dict.fromkeys(printable(f.path) for f in parsed.files if f.path not in there)
     notes = ["resolved by hand", *([f"it has nothing of {', '.join(gone)} any more"] if gone else [])]
+    notes += [f"{printable(to)}: renamed by upstream, was {printable(p)}" for p, to in renamed.items()]
     if many := guards.respaced(parsed, new):
         lines = "a line" if many == 1 else f"{many} lines"
         notes.append(f"it changes white space or line ends alone of {lines} that it left as they were before")
     status: Carried = "regenerated" if found.same and not gone else "adapted"
     return Row(name=entry.name, status=status, reason="; ".join(notes), interdiff=found.interdiff, raw=raw)
+
+
+def gone_along(old: Parsed, new: Parsed, renames: Callable[[], Mapping[str, str]]) -> dict[str, str]:
+    """The files of a patch that it has no more, but has under the name that upstream gave them, and that name."""
+    there = {f.path for f in new.files}
+    lacks = [f.path for f in old.files if f.path not in there]
+    return {p: to for p in lacks if (to := renames().get(p, "")) in there}
 
 
 def moved_by(lines: int) -> str:
