@@ -20,6 +20,15 @@ def renamed_to(f: FilePatch, sides: Sides) -> str | None:
     return sides.renamed(path) if sides.now(path) is None else None
 
 
+def at_home(f: FilePatch, parsed: Parsed, sides: Sides) -> FilePatch:
+    """A part as one about the file by the name that upstream gave it, if it did: what it makes of that keeps its own."""
+    to = renamed_to(f, sides) if f.operation != "create" else None
+    if f.operation == "rename" and to == f.new and f.old not in sides.state:
+        return f._replace(operation="modify", old=to)  # just as upstream renamed it
+    stay = parsed._replace(files=tuple(g for g in parsed.files if g.operation != "modify" or not renamed_to(g, sides)))
+    return f._replace(old=to, new=to if f.operation == "modify" else f.new) if is_free(to, stay, sides) else f
+
+
 def gained_by(f: FilePatch, sides: Sides) -> str | None:
     """Of a file that is gone, and that upstream did not rename: the one file that has by now, and had not, the longest
     line that the hunks stand on of those which are anywhere."""

@@ -135,9 +135,9 @@ def open_conflict(store: Store, session: Session, name: PatchName, before: TreeI
     folder = worktree(store)
     shutil.rmtree(folder, ignore_errors=True)
     WorkTree(folder, store).move(At(tree=before, patch=""), force=True)
+    for path in marked.files:
+        fs.remove(folder, path)
     for path, held in marked.files.items():
-        target = fs.inside(folder, path)
-        target.unlink(missing_ok=True)
         if held is not None:
             fs.put(folder, path, held[1], held[0])
     made = tuple(p for p, held in marked.files.items() if held is not None)

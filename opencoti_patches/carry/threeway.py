@@ -113,6 +113,14 @@ def _moved(change: Change, a: Alignment, lines: Sequence[bytes], path: str) -> B
     return found._replace(lo=found.lo + at, hi=found.hi + at, was=change.lo, how=how, sure=False, moved=True)
 
 
+def behind(b: Brought, earlier: Sequence[Brought]) -> Brought | None:
+    """A change where it goes once ``earlier`` ones of the file are in; None where it meets one of these."""
+    if any((b.lo < x.hi and x.lo < b.hi) or b.lo == x.lo for x in earlier):
+        return None
+    grown = sum(len(x.added) - (x.hi - x.lo) for x in earlier if x.lo < b.lo)
+    return b._replace(lo=b.lo + grown, hi=b.hi + grown)
+
+
 def has(change: Change, alignment: Alignment) -> Brought | None:
     """Where the new file has a change already; None if it has not."""
     return Place(change, alignment, Follower(alignment)).done()
