@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
@@ -29,6 +29,7 @@ def as_before(
     tree: Callable[[], TreeId],
     known: Sequence[Resolution],
     read: Callable[[str], remember.Held],
+    renames: Callable[[], Mapping[str, str]],
     store: Store,
     *,
     earlier: PatchName | None,
@@ -37,7 +38,8 @@ def as_before(
     tag: str,
 ) -> Again | str:
     """The patch on a ``tree``, of a ``merge`` with conflicts; else what is to be said of that, mostly nothing.
-    ``read`` gives a file as it is there, ``left_out`` says that it stands on a patch that the series leaves out."""
+    ``read`` gives a file as it is there, ``renames`` what upstream renamed, ``left_out`` says that it stands on a patch that
+    the series leaves out."""
     fitted = remember.fit(known, merge, entry.name, read)
     if not isinstance(fitted, remember.Fitted):
         return fitted or ""
@@ -49,7 +51,7 @@ def as_before(
     why = f"conflict resolved as for {where}"
     raw = patch_of(entry, earlier, before, after, store, project=project, tag=tag, why=why)
     old, new = (parse(x, entry.strip, entry.reverse) for x in (entry.raw, raw))
-    found = guards.compare(old, new, rows.followed(merge.renamed, new))
+    found = guards.compare(old, new, rows.gone_along(old, new, renames))
     doubts = [
         f"resolved before, for {where}",
         *([left_out] if left_out else []),

@@ -81,7 +81,7 @@ class Bases:
 
     def held(self, path: str) -> IndexEntry | None:
         """What stands at a path by now."""
-        return self.scratch.state().get(path) or self.listing.get(path)
+        return self.scratch.held(path)
 
     def now(self, run: Sequence[Entry]) -> Replay:
         """The files that these patches touch, as they are by now; but for those that are left aside."""
@@ -98,6 +98,7 @@ class Bases:
             old=self.old.replay.lines,
             now=lambda p: self.contents.of(self.held(p)),
             state=self.scratch.state(),
+            held=self.held,
             diff=self.diff,
             renamed=lambda p: self.renames.get(p),
             displaced=lambda p: self.renames.get(p) if self.astray.is_unlike(p) else None,

@@ -14,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 
 from opencoti_patches.base.store import Store
-from opencoti_patches.carry import guess, home, over, remember, rows
+from opencoti_patches.carry import guess, over, remember, rows
 from opencoti_patches.carry.again import as_before
 from opencoti_patches.carry.bases import Bases
 from opencoti_patches.carry.guess import Guess, places
@@ -198,10 +198,9 @@ class _Walk:
         self.bases.look_at_all(self.entries[len(self.rows)])
 
     def _by_hand(self, entry: Entry, raw: bytes) -> Row:
-        renamed = home.renames(self.parsed[entry.name], self.bases.sides())
         if errors := self._put(entry, raw):
             return self._conflict(entry, f"what was resolved by hand no longer applies: {errors[0]}", ())
-        return rows.by_hand(entry, self.parsed[entry.name], raw, renamed)
+        return rows.by_hand(entry, self.parsed[entry.name], raw, lambda: self.bases.renames)
 
     def _refused(self, entry: Entry, errors: tuple[str, ...]) -> Row:
         self.bases.old.goto(entry)
@@ -278,6 +277,7 @@ class _Walk:
             self._before,
             self.known,
             read,
+            lambda: self.bases.renames,
             self.store,
             earlier=earlier,
             left_out=left_out,
@@ -303,7 +303,10 @@ class _Walk:
     def _put(self, entry: Entry, raw: bytes) -> tuple[str, ...]:
         """Let git take a new patch; what it says if it does not."""
         self.scratch.ask(touched([parse(raw, entry.strip, entry.reverse)]))
-        _, errors = self.scratch.take([self._staged(entry, raw)])
+        landings, errors = self.scratch.take([self._staged(entry, raw)])
+        if errors is None and landings[0]:
+            self.scratch.undo()
+            errors = ("git finds its lines elsewhere",)
         return () if errors is None else errors or ("git refuses it",)
 
     def _row(self, entry: Entry, carried: over.Over, left_out: str) -> Row:

@@ -42,6 +42,7 @@ def take(work: WorkTree) -> Snapshot:
             f"{work.folder} was not made by this project",
             "make a folder to edit in with 'opencoti-patches bootstrap --to PATCH DIR'",
         )
+    work.guard_files(at.also)
     now, new = work.snapshot(also=at.also)
     return Snapshot(began=at.tree, now=now, new_files=tuple(new))
 

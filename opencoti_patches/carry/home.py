@@ -22,6 +22,15 @@ def renamed_to(f: FilePatch, sides: Sides) -> str | None:
     return sides.renamed(path) if sides.now(path) is None else None
 
 
+def at_home(f: FilePatch, parsed: Parsed, sides: Sides) -> FilePatch:
+    """A part as one about the file by the name that upstream gave it, if it did: what it makes of that keeps its own."""
+    to = renamed_to(f, sides) if f.operation != "create" else None
+    if f.operation == "rename" and to == f.new and f.old not in sides.state:
+        return f._replace(operation="modify", old=to)  # just as upstream renamed it
+    stay = parsed._replace(files=tuple(g for g in parsed.files if g.operation != "modify" or not renamed_to(g, sides)))
+    return f._replace(old=to, new=to if f.operation == "modify" else f.new) if is_free(to, stay, sides) else f
+
+
 def gained_by(groups: Sequence[Sequence[bytes]], sides: Sides) -> list[str | None]:
     """By each group of lines, the one file that has by now, and had not, the longest of them that is in any such file, and
     half of those that tell a place; None where there is no such file, or another one."""
@@ -33,12 +42,6 @@ def gained_by(groups: Sequence[Sequence[bytes]], sides: Sides) -> list[str | Non
         now = set(lines_of(sides.now(there[0]) or b"")) if len(there) == 1 else set()
         found.append(there[0] if 2 * len(now.intersection(lines)) >= len(lines) and now else None)
     return found
-
-
-def renames(parsed: Parsed, sides: Sides) -> dict[str, str]:
-    """What upstream calls files by now that a patch changes: where a conflict is marked, and a person resolves it."""
-    found = ((f.path, renamed_to(f, sides)) for f in parsed.files if f.operation == "modify")
-    return {path: to for path, to in found if is_free(to, parsed, sides)}
 
 
 def is_free(path: str | None, parsed: Parsed, sides: Sides) -> TypeGuard[str]:

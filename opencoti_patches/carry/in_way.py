@@ -10,7 +10,11 @@ from opencoti_patches.core.model import NOT_TEXT, FilePatch, IndexEntry, printab
 def in_way(path: str, state: Mapping[str, IndexEntry], files: Collection[FilePatch]) -> str:
     """Why ``path`` cannot become a file in a tree, in words; empty if it can, or is one. ``state`` has the tree's
     entries about it; what ``files``, those of the patch, take away is in nobody's way."""
-    going = {f.old for f in files if f.operation in ("delete", "rename")}
+    return obstacle(path, state, {f.old for f in files if f.old and f.operation in ("delete", "rename")})
+
+
+def obstacle(path: str, state: Mapping[str, IndexEntry], going: Collection[str]) -> str:
+    """The same, where these paths go."""
     parts = path.split("/")
     for above in ("/".join(parts[:i]) for i in range(1, len(parts))):
         if above in state and above not in going:

@@ -8,7 +8,7 @@ from pathlib import Path
 from opencoti_patches.carry import doubtful, home, threeway
 from opencoti_patches.carry.align import aligned
 from opencoti_patches.carry.follow import Follower
-from opencoti_patches.carry.in_way import can_link, in_way, left_alone, other_kind
+from opencoti_patches.carry.in_way import can_link, in_way, left_alone, obstacle, other_kind
 from opencoti_patches.carry.merged import markers
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.carry.tally import Sides
@@ -25,21 +25,26 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
     files: dict[str, tuple[str, bytes] | None] = {}
     olds: dict[str, Lines] = {}  # what parts before left; a file's second part goes on from there
     conflicts: list[str] = []
-    renamed = home.renames(exact, sides)
+    gone: list[str] = []  # files to be deleted that are not there: only where nothing else does they want a person
     for part in exact.files:
-        to = renamed.get(part.path) if part.operation == "modify" else None
-        f = part._replace(old=to, new=to) if to else part
+        f = home.at_home(part, exact, sides)
         path, moves = f.new or f.old or "", f.operation in ("rename", "copy")
         if not all(fs.plain(p) for p in {path, f.old, f.new} if p is not None):
             conflicts.append(path or next(filter(None, reversed(f.raw_paths)), name))
             continue  # it names no file, or one that git refuses
-        held = sides.state.get(f.old or path)
+        held = sides.held(f.old or path)
         before, now = list(sides.old(part.old) or []) if part.old else [], sides.now(f.old or path)
         if f.old in olds and not moves:
             before, now = list(olds[f.old]), _content(files, f.old)
         after = list(before)
         fits = not f.binary and all(put(after, h, 0) for h in f.hunks)
         whole = blob_id(b"".join(x for h in f.hunks for x in h.old))
+        if f.operation == "delete" and not held:
+            gone.append(path)
+            continue
+        if f.operation == "delete" and f.old != part.old:
+            conflicts.append(path)
+            continue
         if f.operation == "delete" and held and held[1] == whole:  # a link, too
             files[path] = None
             continue
@@ -61,6 +66,9 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
             elif now is not None:  # upstream changed what the patch deletes
                 conflicts.append(path)
             continue
+        if now is None and f.old and before == after:  # nothing to merge, and no empty file
+            conflicts.append(path)
+            continue
         merged: tuple[bytes, bool] | None = (now or b"", True)
         if before != after or now is None:
             merged = repo.merge_file(now or b"", b"".join(before), b"".join(after), name, folder)
@@ -75,11 +83,15 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
             conflicts.append(path)
             continue
         files[path] = (f.new_mode or (held[0] if held else "100644"), merged[0])
-        if f.operation == "rename" and f.old and f.old not in files:
+        if f.operation == "rename" and f.old and f.old not in files and held:
             files[f.old] = None
-        if not merged[1] or (now is None and f.old):
+        if not merged[1] or (now is None and f.old) or (moves and f.old != part.old):
             conflicts.append(path)
-    return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts)), renamed=renamed)
+    going = {p for p, held_ in files.items() if held_ is None}
+    for path in [p for p, held_ in files.items() if held_ is not None and obstacle(p, sides.state, going)]:
+        del files[path]  # what the patch takes out of its way stays, for upstream changed that
+        conflicts.append(path)
+    return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts or gone or files)))
 
 
 def _fewer(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from opencoti_patches.carry.resolutions import Resolution
@@ -60,11 +59,10 @@ class Row(NamedTuple):
 
 class Marked(NamedTuple):
     """A patch in conflict for a person: the files as git merges them, mode and content (None: deleted), and
-    those of them that hold markers or need a look; by name, what upstream calls files of the patch by now."""
+    those of them that hold markers or need a look."""
 
     files: Mapping[str, tuple[str, bytes] | None]
     conflicts: tuple[str, ...]
-    renamed: Mapping[str, str] = MappingProxyType({})
 
 
 class First(NamedTuple):

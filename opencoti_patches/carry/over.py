@@ -55,6 +55,7 @@ class _Carry(Tally):
         self.texts: list[tuple[bytes, bytes]] = []  # the touched files, before and now
         self.renamed: dict[str, str] = {}  # what upstream calls files by now
         self.away: dict[str, tuple[FilePatch, list[Brought]]] = {}  # changes that go to another file, by its path
+        self.placed: dict[str, list[list[Brought]]] = {}  # by path, the changes that each part makes to the file
 
     def run(self) -> Over:
         raw, parts, at = self.entry.raw, [self.parsed.header], len(self.parsed.header)
@@ -100,6 +101,7 @@ class _Carry(Tally):
         old_path = f.old or ""
         moves = f.operation in ("rename", "copy")  # to git, from what the file was before the patch
         old, now = (self.sides.old(old_path), self.sides.now(old_path)) if moves else self.both(old_path)
+        elsewhere = now is None or (old_path not in self.made and self.sides.displaced(old_path) is not None)
         if f.operation == "delete" or (f.operation == "rename" and old_path not in self.made):
             self.made[old_path] = Both(None, None)
         if now is None and f.operation == "delete" and not self.sides.renamed(old_path):
@@ -108,7 +110,7 @@ class _Carry(Tally):
         if old is None:
             self.stuck.append(f"{path}: its contents on the old base are not known")
             return b""
-        if now is None or (f.operation == "modify" and old_path not in self.made and self.sides.displaced(old_path)):
+        if now is None or elsewhere:
             return self._renamed(f, old, path)
         if f.hunks and is_binary(now) and not is_binary(b"".join(old)):
             self.stuck.append(f"{path} is binary now{UNMARKED}")
@@ -121,8 +123,11 @@ class _Carry(Tally):
         if now is not None and any(new_path in (g.old, g.new) for g in self.parsed.files):
             self.stuck.append(f"{path}: upstream renamed it to {printable(new_path or '')}, and put that elsewhere")
             return b""
-        if new_path is None or now is None:
+        if new_path is None:
             return self._gone(f, old, path)
+        if now is None:
+            self.stuck.append(f"{path}: upstream renamed it to {printable(new_path)}, which a patch before took away")
+            return b""
         if f.operation != "modify":
             self.is_renamed_away(f.old or "")
             return b""
@@ -202,6 +207,7 @@ class _Carry(Tally):
         was = patched if all(put(patched, h, 0) for h in f.hunks) else None
         if before == now and f.operation == "modify" and all(map(self._stands, f.hunks)):
             self.texts.append((now, now))
+            self._note(f, [Brought(c.hunk, c.lo, c.hi, c.added, "") for c in threeway.changes_of(f)])
             self.made[f.new or ""] = Both(was, None if was is None else b"".join(was))
             self.live += 1
             return self.entry.raw[f.span[0] : f.span[1]]
@@ -212,6 +218,7 @@ class _Carry(Tally):
         if back := still_used(f, before, now):
             self.doubts.append(f"{path}: {back}")
         result = threeway.bring(f, alignment, Follower(alignment), self._elsewhere)
+        self._note(f, result.brought)
         self._goes_away(f, result.away, path)
         for stuck in result.stuck:
             self.stuck.append(f"{path}, hunk {stuck.change.hunk}: {stuck.why}")
@@ -233,6 +240,9 @@ class _Carry(Tally):
         if not body and f.hunks and f.operation == "modify" and f.old_mode == f.new_mode:
             return b""
         return heads.indexed(head, now, after, gone=f.operation == "delete") + body
+
+    def _note(self, f: FilePatch, brought: Sequence[Brought]) -> None:
+        self.placed.setdefault(f.new or "", []).append([b for b in brought if not b.done])
 
     def _goes_away(self, f: FilePatch, away: Sequence[tuple[str, Brought]], path: str) -> None:
         for other, b in away:
@@ -279,8 +289,15 @@ class _Carry(Tally):
 
     def _part_away(self, f: FilePatch, path: str, brought: Sequence[Brought]) -> bytes:
         """The part of the new patch for a file that the old one did not touch, headed like that of ``f``."""
-        now = self.sides.now(path) or b""
+        now = self.both(path).now or b""  # with what came to it from a file that upstream renamed
         lines = lines_of(now)
+        for earlier in self.placed.get(path, ()):
+            there = [threeway.behind(b, earlier) for b in brought]
+            meet = [b.hunk for b, one in zip(brought, there, strict=True) if one is None]
+            self.stuck += [
+                f"{printable(f.path)}, hunk {n}: meets another of its changes in {printable(path)}" for n in meet
+            ]
+            brought = [one for one in there if one]
         head = heads.of_another(f, self.entry.raw[f.span[0] : f.hunks[0].span[0]], path)
         return heads.indexed(head, now, b"".join(threeway.applied(lines, brought))) + hunks(lines, brought)
 

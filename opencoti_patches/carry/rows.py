@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from opencoti_patches.carry import guards, note, over
 from opencoti_patches.carry.compose import renumbered
@@ -128,16 +128,17 @@ def placed(notes: Sequence[str], hows: Sequence[HunkHow]) -> list[str]:
     return [said[0] if len(said) == 1 else note for note, said in there.items()]
 
 
-def by_hand(entry: Entry, parsed: Parsed, raw: bytes, renamed: Mapping[str, str]) -> Row:
-    """The row of a patch that somebody resolved. ``renamed`` is what upstream calls files of it by now."""
+def by_hand(entry: Entry, parsed: Parsed, raw: bytes, renames: Callable[[], Mapping[str, str]]) -> Row:
+    """The row of a patch that somebody resolved. ``renames`` are upstream's, asked for where it has not all files any
+    more."""
     new = parse(raw, entry.strip, entry.reverse)
-    there = followed(renamed, new)
-    parsed = guards.under(parsed, there)
+    renamed = gone_along(parsed, new, renames)
+    parsed = guards.under(parsed, renamed)
     found = guards.compare(parsed, new)
     gone = dict.fromkeys(printable(f.path) for f in parsed.files if f.path not in {g.path for g in new.files})
     notes = [
         "resolved by hand",
-        *(f"{printable(to)}: renamed by upstream, was {printable(was)}" for was, to in there.items()),
+        *(f"{printable(to)}: renamed by upstream, was {printable(was)}" for was, to in renamed.items()),
     ]
     notes += [f"it has nothing of {', '.join(gone)} any more"] if gone else []
     if many := guards.respaced(parsed, new):
@@ -147,10 +148,11 @@ def by_hand(entry: Entry, parsed: Parsed, raw: bytes, renamed: Mapping[str, str]
     return Row(name=entry.name, status=status, reason="; ".join(notes), interdiff=found.interdiff, raw=raw)
 
 
-def followed(renamed: Mapping[str, str], new: Parsed) -> dict[str, str]:
-    """Of what upstream renamed, the files that a new patch changes under their new names, and not under the old ones."""
-    paths = {f.path for f in new.files}
-    return {was: to for was, to in renamed.items() if to in paths and was not in paths}
+def gone_along(old: Parsed, new: Parsed, renames: Callable[[], Mapping[str, str]]) -> dict[str, str]:
+    """The files of a patch that it has no more, but has under the name that upstream gave them, and that name."""
+    there = {f.path for f in new.files}
+    lacks = [f.path for f in old.files if f.path not in there]
+    return {p: to for p in lacks if (to := renames().get(p, "")) in there}
 
 
 def moved_by(lines: int) -> str:

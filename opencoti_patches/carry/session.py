@@ -20,8 +20,9 @@ from opencoti_patches.carry.merged import left_over
 from opencoti_patches.carry.model import Marked
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import Refused, UsageError
-from opencoti_patches.core.model import PatchName, Series, TreeId, printable
+from opencoti_patches.core.model import NOT_TEXT, PatchName, Series, TreeId, printable
 from opencoti_patches.doors import fs
+from opencoti_patches.series.parse import Parsed
 from opencoti_patches.tree.worktree import At, WorkTree
 
 
@@ -135,9 +136,9 @@ def open_conflict(store: Store, session: Session, name: PatchName, before: TreeI
     folder = worktree(store)
     shutil.rmtree(folder, ignore_errors=True)
     WorkTree(folder, store).move(At(tree=before, patch=""), force=True)
+    for path in marked.files:
+        fs.remove(folder, path)
     for path, held in marked.files.items():
-        target = fs.inside(folder, path)
-        target.unlink(missing_ok=True)
         if held is not None:
             fs.put(folder, path, held[1], held[0])
     made = tuple(p for p, held in marked.files.items() if held is not None)
@@ -147,15 +148,18 @@ def open_conflict(store: Store, session: Session, name: PatchName, before: TreeI
     return now
 
 
-def resolution(store: Store, session: Session) -> TreeId:
-    """The tree that the person made of the conflict. Errors: Refused ``markers``, ``no-change``."""
+def resolution(store: Store, session: Session, parsed: Parsed) -> TreeId:
+    """The tree that the person made of the conflict in a patch. Errors: Refused ``markers``, ``untouched``, ``wrong-kind``,
+    ``no-change``; CouldNot ``disk``."""
     folder = worktree(store)
     work = WorkTree(folder, store)
     if work.at() is None:
         raise Refused(
             "session-lost", f"the worktree {folder} is gone", "'opencoti-patches bump --abort', then start again"
         )
-    tree, _new = work.snapshot(also=[p for p in (*session.made, *session.files) if fs.plain(p)])
+    ours = [p for p in (*session.made, *session.files) if fs.plain(p)]
+    work.guard_files(ours)
+    tree, _new = work.snapshot(also=ours)
     before = TreeId(session.before)
     changed = store.repo.diff_trees(before, tree)
     laid = store.repo.diff_trees(before, TreeId(session.laid)) if session.laid else {}
@@ -169,6 +173,11 @@ def resolution(store: Store, session: Session) -> TreeId:
             f"{printable(left[0])} line {marks[left[0]]} still has a conflict marker{more}",
             f"edit {'them' if more else 'it'} in {folder}, then 'opencoti-patches bump --continue'",
         )
+    for path in ours:
+        was_file = path in session.made or any(e and e[0] not in NOT_TEXT for e in sides.get(path, ())[:2])
+        if what := _other_kind(folder, path, parsed, was_file):
+            hint = f"put the file there, or remove that, in {folder}; then 'opencoti-patches bump --continue'"
+            raise Refused("wrong-kind", f"{printable(path)} is a {what} now, and was a file", hint)
     for path in session.files:
         if path not in changed and path not in session.made:  # one with markers was touched: they are gone
             skip = f"opencoti-patches bump --skip {quote(session.waits_for)}"
@@ -186,6 +195,16 @@ def resolution(store: Store, session: Session) -> TreeId:
             f"resolve it in {folder}, or 'opencoti-patches bump --skip {quote(session.waits_for)}'",
         )
     return tree
+
+
+def _other_kind(folder: Path, path: str, parsed: Parsed, was_file: bool) -> str:
+    """What else a person put in a file's place that the patch does not put there; empty for a file, and for none."""
+    target = folder / path
+    if was_file and target.is_symlink():
+        return "" if any(f.new == path and f.new_mode == "120000" for f in parsed.files) else "symbolic link"
+    if was_file and target.is_dir():
+        return "" if any(p.startswith(f"{path}/") for p in parsed.made) else "folder"
+    return ""
 
 
 def _stands(folder: Path, path: str) -> bool:

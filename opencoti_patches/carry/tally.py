@@ -21,6 +21,7 @@ class Sides(NamedTuple):
     state: Mapping[str, IndexEntry]
     diff: Callable[[bytes, bytes], bytes]
     renamed: Callable[[str], str | None]
+    held: Callable[[str], IndexEntry | None] = lambda path: None  # what stands at any path now
     displaced: Callable[[str], str | None] = lambda path: None  # where a file went in whose place stands another
     # by each of these lines, the files that have it by now, and had it not
     holding: Callable[[Sequence[bytes]], Mapping[bytes, Sequence[str]]] = lambda lines: dict.fromkeys(lines, ())

@@ -158,13 +158,14 @@ def _resolved(project: Project, session: Session, notes: list[str]) -> Session:
     from opencoti_patches.carry import session as sessions
     from opencoti_patches.carry.by_hand import patch_of
     from opencoti_patches.carry.target import called
+    from opencoti_patches.series.parse import parse
     from opencoti_patches.tree import trees
 
     if not session.waits_for:
         return session
     store, name, before = project.store, PatchName(session.waits_for), TreeId(session.before)
-    tree = sessions.resolution(store, session)
     entry = next(e for e in project.series.entries if e.name == name)
+    tree = sessions.resolution(store, session, parse(entry.raw, entry.strip, entry.reverse))
     previous = trees.before(project.series, name)
     raw = patch_of(entry, previous, before, tree, store, project=project.config.name, tag=session.tag)
     if session.laid:

@@ -333,10 +333,36 @@ def put(root: Path, relative: str, content: bytes, mode: str) -> None:
         _create(target, content, mode)
 
 
+def remove(root: Path, relative: str) -> None:
+    """Remove a file of a tree under ``root``, if it is there, and the folders above it that are empty then. Errors: as
+    ``put``."""
+    target = inside(root, relative)
+    with disk_errors(f"remove {relative}"):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            target.unlink()
+        with contextlib.suppress(OSError):
+            for folder in [*target.parents][: relative.count("/")]:
+                folder.rmdir()
+
+
 def _create(target: Path | str, content: bytes, mode: str) -> None:
     fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o755 if mode == "100755" else 0o644)
     with os.fdopen(fd, "wb") as f:
         f.write(content)
+
+
+def guard_readable(root: Path, relative: str) -> bool:
+    """Whether what stands at a path of a folder is a file that can be read, a link, a folder, or nothing: no pipe, socket or
+    device, which are not opened. Errors: CouldNot ``disk`` for a file that cannot be read."""
+    target = root / relative
+    try:
+        kind = target.lstat().st_mode
+    except OSError:
+        return True
+    if stat.S_ISREG(kind):
+        with disk_errors(f"read {relative}"):
+            target.open("rb").close()
+    return stat.S_ISREG(kind) or stat.S_ISLNK(kind) or stat.S_ISDIR(kind)
 
 
 def read_json(path: Path) -> Any:

@@ -199,6 +199,10 @@ class Scratch:
             self._entries = self.repo.read_index(self.index)
         return self._entries
 
+    def held(self, path: str) -> IndexEntry | None:
+        """What stands at a path now, be it one that was asked for or not."""
+        return self.state().get(path) if path in self._holds else self._base(path)
+
     def unforeseen(self) -> set[str]:
         """Paths that nobody asked for and that changed: a patch did it unseen by our reading of it."""
         now = self.state()

@@ -96,6 +96,14 @@ class WorkTree:
             self._copy_index(index)
             return WorkFolder(self.store.repo, self.folder, index).snapshot([*edits, *new, *also]), new
 
+    def guard_files(self, also: Sequence[str] = ()) -> None:
+        """That a snapshot takes no pipe in a file's place for its deletion. Errors: Refused ``wrong-kind``; CouldNot ``disk``
+        for a file that cannot be read."""
+        for path in [*self.edits(), *also]:
+            if not fs.guard_readable(self.folder, path):
+                hint = "put the file there, or remove that, and run it again"
+                raise Refused("wrong-kind", f"{printable(path)} in {self.folder} is a pipe, a socket or a device", hint)
+
     def _new_files(self) -> list[str]:
         """Files that no tree put there; not those that are ignored, nor folders that are repositories of their own."""
         return [p for p in self.files.untracked() if not p.endswith("/") and not p.startswith(f"{_STAGE}/")]

@@ -71,6 +71,9 @@ def test_a_conflict_is_marked_where_upstream_has_the_file_now(carry: Carry, diff
     work.write_text(text.replace(conflict, "int ours(void);\n"))
     done = run("bump", "--continue", "--accept-adapted", "--json")
     assert done.code == 0, done.raw
+    row = done.json["patches"][0]
+    assert row["reason"] == "resolved by hand; src/new.c: renamed by upstream, was old/f.c"
+    assert row["interdiff"][0] == "src/new.c" and len(row["interdiff"]) == 5  # two lines, before and now
     assert run("apply").code == 0
     merged = (run.root / "tree/src/new.c").read_text()
     assert merged == new["src/new.c"].replace("int by_upstream_20(void);\n", "int ours(void);\nint upon_it;\n")
