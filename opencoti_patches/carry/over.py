@@ -282,8 +282,8 @@ class _Carry(Tally):
         return {h.number: other for h, path in zip(hunks, paths, strict=True) if (other := self._other(path))}
 
     def _other(self, path: str | None) -> tuple[str, Lines] | None:
-        """A file and its lines; None if it is none, or the patch touches it."""
-        if not home.is_free(path, self.parsed, self.sides):
+        """A file and its lines; None if it is none, or the patch touches it, be it by another name."""
+        if path in self.renamed.values() or not home.is_free(path, self.parsed, self.sides):
             return None
         return path, lines_of(self.sides.now(path) or b"")
 
