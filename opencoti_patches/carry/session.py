@@ -6,13 +6,14 @@ can be taken up after a crash or on another day; nothing in the project changes 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.marks import tree_of
@@ -112,17 +113,36 @@ def ways_on(session: Session) -> str:
     return f"'opencoti-patches bump --continue'{skip}, or 'opencoti-patches bump --abort'"
 
 
-def document(store: Store, session: Session, config: Config, series: Series) -> dict[str, object]:
+def document(store: Store, session: Session, config: Config, series: Series) -> dict[str, Any]:
     """The session as ``--json`` tells it."""
     return {
         "value": session.value,
         "waits_for": printable(session.waits_for) or None,
         "worktree": printable(str(worktree(store))) if session.waits_for else None,
         "files": [printable(f) for f in session.files],
+        "markers": [{"file": printable(f), "line": line} for f, line in _marked(store, session).items()],
         "resolved": [printable(n) for n in session.resolved],
         "skipped": [printable(n) for n in session.skipped],
         "changed": changed(session, config, series),
     }
+
+
+def _marked(store: Store, session: Session) -> dict[str, int]:
+    """The files of the worktree that have a conflict marker yet, and the line, from 1, of its first one."""
+    if not session.laid:
+        return {}
+    laid = store.repo.diff_trees(TreeId(session.before), TreeId(session.laid))
+    sides = {path: laid[path] for path in session.files if path in laid}
+    contents = store.repo.blobs(e[1] for both in sides.values() for e in both if e and e[0] != "160000")
+    found = {}
+    for path, both in sides.items():
+        target, now = worktree(store) / path, b""
+        with contextlib.suppress(OSError):
+            now = target.read_bytes() if target.is_file() and not target.is_symlink() else b""
+        was, merge = (contents.get(e[1], b"") if e else b"" for e in both)
+        if line := left_over(was, merge, now):
+            found[path] = line
+    return found
 
 
 def save(store: Store, session: Session) -> None:

@@ -174,9 +174,7 @@ def already(source: Source, value: str) -> Report:
     )
 
 
-def status(
-    session: Session | None, document: dict[str, object] | None, start: Path, shared: Path | None = None
-) -> Report:
+def status(session: Session | None, document: dict[str, Any] | None, start: Path, shared: Path | None = None) -> Report:
     """Where a bump stands; both are None where there is none. ``document`` is the session as ``--json`` tells it,
     ``start`` the folder in which the program runs, ``shared`` a store outside the project, which knows it by its place."""
     if session is None or document is None:
@@ -194,7 +192,8 @@ def status(
     if session.waits_for:
         folder = from_here(Path(str(document["worktree"])), start)
         text += wrapped(f"waits for {printable(session.waits_for)}, in {folder}:", 0)
-        text += [f"        {printable(f)}" for f in session.files]
+        left = {row["file"]: f": a conflict marker in line {row['line']}" for row in document["markers"]}
+        text += [f"        {f}{left.get(f, '')}" for f in map(printable, session.files)]
     if document["changed"]:
         text += wrapped("patches or configuration changed since it began, and it does not go on with others", 0)
         text += ["take that back, by hand or, where the last command did it, with the first, or", "give the bump up:"]

@@ -37,7 +37,12 @@ def test_what_has_a_certain_place_is_not_between_markers(carry: Carry, diff: Dif
         "int ours;\n>>>>>>> 0001-f.patch\n"
     )
     assert work.read_text() == edited(BESIDE, THEIRS[0], (20, conflict))
+    (row,) = run("bump", "--status", "--json").json["session"]["markers"]
+    assert (row["file"], work.read_text().splitlines()[row["line"] - 1]) == ("f.c", "<<<<<<< upstream")
+    assert f"        f.c: a conflict marker in line {row['line']}\n" in run("bump", "--status").out
     work.write_text(work.read_text().replace(conflict, "int ours(void);\n"))
+    assert run("bump", "--status", "--json").json["session"]["markers"] == []
+    assert "        f.c\n" in run("bump", "--status").out
     assert run("bump", "--continue", "--json").code == 0
     assert run("apply").code == 0
     assert (run.root / "tree/f.c").read_text() == edited(BESIDE, THEIRS[0], (20, "int ours(void);\n"))

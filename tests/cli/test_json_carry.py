@@ -230,6 +230,7 @@ def test_a_bump_without_a_patch(ask: Ask, small: Project, upstream: Path) -> Non
         "waits_for": "0001-h.patch",
         "worktree": document["worktree"],
         "files": ["h.txt"],
+        "markers": [{"file": "h.txt", "line": 8}],
         "resolved": [],
         "skipped": [],
         "changed": False,
