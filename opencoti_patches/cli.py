@@ -241,9 +241,12 @@ def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint
 
         args = sys.argv[1:]
         there = next((a for i, a in enumerate(args) if i and args[i - 1] == "-C"), "")
-        for line in (f"error: {message}", f"hint: {run_there(hint, there)}" if hint else ""):
+        said, *commands = run_there(hint, there).split("\n")
+        for line in (f"error: {message}", f"hint: {said}" if hint else ""):
             for row in wrapped(line, 0, 2) if line else ():
                 click.echo(row, err=True)
+        for command in commands:  # each to be pasted
+            click.echo(f"    {command}", err=True)
     sys.exit(code)
 
 

@@ -193,8 +193,10 @@ class WorkTree:
     def _has_edits(self, now: At, edits: Sequence[str], new: Sequence[str], series: Series | None) -> Refused:
         what = "; ".join([*([_few(edits)] if edits else []), *([f"new files: {_few(new)}"] if new else [])])
         ways = keep(str(self.folder), now.patch, series, merged=bool(now.also)) if series else ()
-        ways_on = f"keep them: {', or '.join(map(printable, ways))}. Or use " if ways else "use "
-        hint = f"{ways_on}--force, which puts them into the store first"
+        hint = "use --force, which puts them into the store first"
+        if ways:
+            one = "one of these" if len(ways) > 1 else "this"
+            hint = "\n".join([f"keep them with {one}, or {hint}:", *map(printable, ways)])
         return Refused("local-edits", f"{self.folder} has local edits: {what}", hint)
 
     def _look_at(self, edits: Sequence[str], *, force: bool) -> bool:
