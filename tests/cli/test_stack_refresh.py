@@ -259,7 +259,7 @@ def test_new_files_are_no_other_patchs(small: Project, forked: Forked, args: lis
     refused = forked(*args, "WORK", "--json").json["error"]
     assert refused["code"] == "local-edits"
     assert refused["message"].endswith("/WORK has local edits: new files: more/new.txt")
-    assert f"opencoti-patches refresh {NAMES[1]} {root}/WORK, or" in refused["hint"]
+    assert f"opencoti-patches refresh {NAMES[1]} {root}/WORK\n" in refused["hint"]
     edited.write_text("mine, too\n")
     assert forked(*args, "WORK").err.count("has local edits: g.txt; new files: more/new.txt") == 1
     done = forked(*args, "WORK", "--force", "--json").json
