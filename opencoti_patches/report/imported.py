@@ -8,6 +8,7 @@ from typing import Any
 from opencoti_patches.core.model import PatchName, Plan, Report, Verdict, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
+from opencoti_patches.report.checked import place_of
 from opencoti_patches.report.listed import options_of
 from opencoti_patches.report.wrapping import steps, wrapped
 from opencoti_patches.series.importing import Imported, Incoming
@@ -59,6 +60,8 @@ def report(
             text += wrapped(printable(incoming.source) + _MENDED.get(note, f": {note}"), 4)
         if v is not None and (v.status != "clean" or verbose):
             text += wrapped(f"{v.status}{f': {v.cause}' if v.cause not in (None, v.status) else ''}", 4)
+            for p in v.problems if v.status == "failed" else ():
+                text += wrapped(printable(place_of(p) + p.message), 8, 2)
         if dry_run:  # only what another way of importing it would mend; the file is still where it came from
             hint = tuple(h.replace(f"{folder}/{e.name}", incoming.source) for h in hint if e.name in hints)
         text += steps(hint)

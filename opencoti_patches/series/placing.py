@@ -121,10 +121,15 @@ def _inserted(text: str, rows: Sequence[str], old: Sequence[Entry], place: int |
 def _refuse_taken(series: Series, additions: Sequence[Addition], renamed: Mapping[str, str]) -> None:
     moved = {series.dir / n for n in renamed}
     taken = {e.path for e in series.entries} - moved
+    same = {a.entry.path for a in additions if a.entry.raw in (e.raw for e in series.entries if e.path == a.entry.path)}
     for name in [*renamed.values(), *(a.entry.name for a in additions)]:
         path = series.dir / name
         if path.parent != series.dir and not path.resolve().is_relative_to(series.dir.resolve()):
             raise UsageError("unsafe-path", f"{printable(name)} is not inside {series.dir}", "name it otherwise")
+        if path in same:
+            raise Refused(
+                "exists", f"{printable(name)} is in the series already, with the same bytes", "nothing was changed"
+            )
         if path in taken or (path not in moved and (path.is_symlink() or path.exists())):
             raise Refused(
                 "exists",

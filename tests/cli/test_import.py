@@ -85,7 +85,7 @@ def test_one_that_does_not_apply_comes_in_all_the_same(made: Sandbox, diff: Diff
     made.write("fix.diff", diff("f.txt", "".join(f"strange {n}\n" for n in range(9)), "strange 0\n"))
     ran = made("import", "fix.diff")
     assert ran.code == 0
-    assert "failed: context-changed\n" in ran.out
+    assert "failed: context-changed\n        f.txt, hunk 1" in ran.out
     assert "regen 0034 --from WORK" in " ".join(ran.out.split())
     assert ran.out.endswith("1 of them does not apply\n")
     assert made("check").code == 1
@@ -308,7 +308,10 @@ def test_a_quilt_folder_into_an_empty_series_keeps_its_names(project: Project, d
     before = made.files()
     again = made("import", "q", "--json")
     assert (again.code, again.json["error"]["code"]) == (1, "exists")
+    assert again.json["error"]["message"] == "b.patch is in the series already, with the same bytes"
     assert made.files() == before
+    made.write("q/patches/b.patch", "Another\n\n" + diff("f.txt", LINES, FIRST))
+    assert made("import", "q", "--json").json["error"]["message"] == "there is a b.patch in patches/ already"
 
 
 def test_a_broken_quilt_series_is_a_usage_error(made: Sandbox) -> None:
