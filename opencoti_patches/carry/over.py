@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from opencoti_patches.carry import doubtful, heads, home, threeway, whole
@@ -149,7 +150,7 @@ class _Carry(Tally):
                 f"{path} is gone, and a line that its hunks stand on came to {printable(known[0])} alone"
             )
             return self._at(known[0], f, old, f"upstream has its lines here now, was {path}")
-        if plain and self._all_away(f, old, path, self._elsewhere):
+        if plain and self._all_away(f, old, path, self._elsewhere(f)):
             return b""
         if len(self.parsed.files) > 1 and edits:
             self.doubts.append(f"upstream deleted {path}; the change to it is dropped")
@@ -217,7 +218,7 @@ class _Carry(Tally):
         self.texts.append((before, now))
         if back := still_used(f, before, now):
             self.doubts.append(f"{path}: {back}")
-        result = threeway.bring(f, alignment, Follower(alignment), self._elsewhere)
+        result = threeway.bring(f, alignment, Follower(alignment), self._elsewhere(f))
         self._note(f, result.brought)
         self._goes_away(f, result.away, path)
         for stuck in result.stuck:
@@ -267,23 +268,23 @@ class _Carry(Tally):
         self._goes_away(f, result.away, path)
         return True
 
-    @property
-    def _elsewhere(self) -> threeway.Elsewhere:
-        return threeway.Elsewhere(self._function_in, self._lines_in)
+    def _elsewhere(self, f: FilePatch) -> threeway.Elsewhere:
+        return threeway.Elsewhere(self._function_in, partial(self._lines_in, f.path))
 
     def _function_in(self, heading: bytes) -> tuple[str, Lines] | None:
         """The one other file that has a function by now which it had not, and its lines; none that the patch touches."""
         paths = [p for p in self.sides.holding([heading])[heading] if has_functions(p)]
         return self._other(paths[0]) if len(paths) == 1 else None
 
-    def _lines_in(self, hunks: Sequence[Hunk]) -> dict[int, tuple[str, Lines]]:
-        """By a hunk's number, the one other file that got the lines it stands on."""
+    def _lines_in(self, here: str, hunks: Sequence[Hunk]) -> dict[int, tuple[str, Lines]]:
+        """By a hunk's number, the one file other than ``here`` that got the lines it stands on."""
         paths = home.gained_by([h.old for h in hunks], self.sides)
-        return {h.number: other for h, path in zip(hunks, paths, strict=True) if (other := self._other(path))}
+        found = {h.number: self._other(path) for h, path in zip(hunks, paths, strict=True) if path != here}
+        return {number: other for number, other in found.items() if other}
 
     def _other(self, path: str | None) -> tuple[str, Lines] | None:
-        """A file and its lines; None if it is none, or the patch touches it, be it by another name."""
-        if path in self.renamed.values() or not home.is_free(path, self.parsed, self.sides):
+        """A file and its lines; None if it is none, or the patch touches it."""
+        if not home.is_free(path, self.parsed, self.sides):
             return None
         return path, lines_of(self.sides.now(path) or b"")
 
