@@ -9,7 +9,7 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guess
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.rows import exact
-from opencoti_patches.core.model import Entry, PatchName, TreeId
+from opencoti_patches.core.model import EMPTY_TREE, NOT_TEXT, Entry, PatchName, TreeId
 from opencoti_patches.doors.git import Landing, runs_of
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import Replay
@@ -42,6 +42,8 @@ class Old:
         self.listing = Listing.of(base, store.listings)
         self._asked: dict[PatchName, tuple[Landing, ...]] | None = None
         self._paths = touched(parsed.values())
+        self._gained: dict[bytes, list[str]] = {}  # by a line, what was found out
+        self._others: TreeId | None = None
         self._read = lambda p: contents.of(self.listing.get(p))
         self.rewind()
 
@@ -72,11 +74,20 @@ class Old:
     def gained(self, lines: Sequence[bytes], base: TreeId) -> dict[bytes, list[str]]:
         """By each of these lines, the files that have it on another base and had it not on this."""
         texts = {x: x.rstrip(b"\r\n") for x in lines}
-        there = self.store.repo.files_with(base, [*dict.fromkeys(texts.values())])
+        there = self.store.repo.files_with(self._fresh(base), [t for t in set(texts.values()) if t not in self._gained])
         paths = {p for found in there.values() for p in found}
         self._contents.fetch(e for p in paths if (e := self.listing.get(p)))
         had = {p: self._contents.of(self.listing.get(p)) or b"" for p in paths}
-        return {x: [p for p in there[text] if text not in had[p]] for x, text in texts.items()}
+        self._gained |= {text: [p for p in found if text not in had[p]] for text, found in there.items()}
+        return {x: self._gained[text] for x, text in texts.items()}
+
+    def _fresh(self, base: TreeId) -> TreeId:
+        """The files of another base that are others there: no other can have gained a line."""
+        if not self._others:
+            changed = self.store.repo.diff_trees(self.base, base)
+            files = {p: new for p, (_, new) in changed.items() if new and new[0] not in NOT_TEXT}
+            self._others = self.store.repo.tree_with(EMPTY_TREE, dict(files))
+        return self._others
 
     def _landings(self, entry: Entry) -> tuple[Landing, ...] | None:
         """Where the hunks of the patch that is next went; None if it did not apply."""

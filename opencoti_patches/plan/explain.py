@@ -197,8 +197,7 @@ class Explainer:
         if not wanted:
             return same_name[0] if len(same_name) == 1 else ""
         holders: list[str] = []
-        for line in wanted[:_SEARCHES]:
-            found = self.scratch.repo.files_with(self.tree, [line])[line]
+        for found in self.scratch.repo.files_with(self.tree, wanted[:_SEARCHES]).values():
             holders = [h for h in holders if h in found] or found if holders else found
         first = [h for h in holders if h in same_name]
         return (first or holders)[0] if len(first) == 1 or (not first and len(holders) == 1) else ""
@@ -259,10 +258,10 @@ class Explainer:
         if self._searches >= _SEARCHES:
             return ""
         self._searches += 1
-        for line in _telling_lines((hunk,))[:2]:
-            found = [p for p in self.scratch.repo.files_with(self.tree, [line])[line] if p != f.old]
-            if len(found) == 1:
-                return found[0]
+        for found in self.scratch.repo.files_with(self.tree, _telling_lines((hunk,))[:2]).values():
+            others = [p for p in found if p != f.old]
+            if len(others) == 1:
+                return others[0]
         return ""
 
 
