@@ -11,6 +11,7 @@ from opencoti_patches.carry import confirm, outdated
 from opencoti_patches.carry.apart import unreached
 from opencoti_patches.carry.astray import Astray
 from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.old_side import Old
 from opencoti_patches.carry.tally import Sides
 from opencoti_patches.core.model import Entry, IndexEntry, PatchName, TreeId
@@ -48,6 +49,7 @@ class Bases:
         self.astray = Astray(self.old_listing, self.listing, self.contents, moved, failed)
         self.aside: frozenset[PatchName] = frozenset()  # taken to be as they were, without a look
         self._compared = False
+        self._followers: dict[tuple[bytes, bytes], Follower] = {}
 
     @cached_property
     def old(self) -> Old:
@@ -101,6 +103,7 @@ class Bases:
             held=self.held,
             diff=self.diff,
             renamed=lambda p: self.renames.get(p),
+            followers=self._followers,
             displaced=lambda p: self.renames.get(p) if self.astray.is_unlike(p) else None,
             holding=lambda lines: self.old.gained(lines, self.new_base),
         )

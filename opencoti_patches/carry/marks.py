@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from opencoti_patches.carry import doubtful, home, threeway
-from opencoti_patches.carry.align import aligned
-from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.in_way import can_link, in_way, left_alone, obstacle, other_kind
 from opencoti_patches.carry.merged import markers
 from opencoti_patches.carry.model import Marked
@@ -105,9 +103,10 @@ def _fewer(
     less between markers then: it takes for a conflict what merely stands beside an edit of upstream's. Something is left,
     unless all has such a place: what wants a look must not look done."""
     before, now, after = three
-    alignment = aligned(before, now, sides.diff)
+    follower = sides.follower(before, now)
+    alignment = follower.a
     changes = {c.lo: c for c in threeway.changes_of(f)}
-    result = threeway.bring(f, alignment, Follower(alignment), threeway.NOWHERE)
+    result = threeway.bring(f, alignment, follower, threeway.NOWHERE)
     doubted = {number for number, _ in doubtful.doubts(f, alignment, result.brought)}
     placed = [b for b in result.brought if not b.done and b.hunk not in doubted and b.added == changes[b.was].added]
     if not placed:

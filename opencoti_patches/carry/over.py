@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from opencoti_patches.carry import doubtful, heads, home, threeway, whole
-from opencoti_patches.carry.align import Alignment, Region, aligned
+from opencoti_patches.carry.align import Alignment, Region
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
 from opencoti_patches.carry.layout import hunks
@@ -161,8 +161,8 @@ class _Carry(Tally):
 
     def _fits(self, new_path: str, f: FilePatch, old: Lines) -> bool:
         """Whether all changes of a part have a place in another file."""
-        alignment = aligned(old, self.sides.now(new_path) or b"", self.sides.diff)
-        return not threeway.bring(f, alignment, Follower(alignment), threeway.NOWHERE).stuck
+        follower = self.sides.follower(old, self.sides.now(new_path) or b"")
+        return not threeway.bring(f, follower.a, follower, threeway.NOWHERE).stuck
 
     def _at(self, new_path: str, f: FilePatch, old: Lines, how: str) -> bytes:
         """The part as one that changes another file, to which upstream brought what it changes."""
@@ -212,13 +212,14 @@ class _Carry(Tally):
             self.made[f.new or ""] = Both(was, None if was is None else b"".join(was))
             self.live += 1
             return self.entry.raw[f.span[0] : f.span[1]]
-        alignment = aligned(old, now, self.sides.diff)
+        follower = self.sides.follower(old, now)
+        alignment = follower.a
         new = alignment.new
         self.live += f.operation in ("rename", "copy", "delete") or bool(f.new_mode and f.old_mode != f.new_mode)
         self.texts.append((before, now))
         if back := still_used(f, before, now):
             self.doubts.append(f"{path}: {back}")
-        result = threeway.bring(f, alignment, Follower(alignment), self._elsewhere(f))
+        result = threeway.bring(f, alignment, follower, self._elsewhere(f))
         self._note(f, result.brought)
         self._goes_away(f, result.away, path)
         for stuck in result.stuck:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from opencoti_patches.carry.align import aligned
+from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.in_way import in_way
 from opencoti_patches.carry.model import HunkHow
 from opencoti_patches.core.model import Entry, FilePatch, IndexEntry, printable
 from opencoti_patches.plan.replay import Lines
 from opencoti_patches.series.parse import Parsed
+
+_KEPT = 50  # files whose edits are kept worked out
 
 
 class Sides(NamedTuple):
@@ -25,6 +29,17 @@ class Sides(NamedTuple):
     displaced: Callable[[str], str | None] = lambda path: None  # where a file went in whose place stands another
     # by each of these lines, the files that have it by now, and had it not
     holding: Callable[[Sequence[bytes]], Mapping[bytes, Sequence[str]]] = lambda lines: dict.fromkeys(lines, ())
+    followers: dict[tuple[bytes, bytes], Follower] | None = None  # what was worked out, for the next who asks
+
+    def follower(self, old: Lines, now: bytes) -> Follower:
+        """What upstream made of a file. A conflict asks twice: where all goes, and what is left to a person."""
+        known = {} if self.followers is None else self.followers
+        key = b"".join(old), now
+        if key not in known:
+            if len(known) >= _KEPT:
+                known.clear()
+            known[key] = Follower(aligned(old, now, self.diff))
+        return known[key]
 
 
 class Both(NamedTuple):
