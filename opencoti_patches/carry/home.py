@@ -28,7 +28,7 @@ def at_home(f: FilePatch, parsed: Parsed, sides: Sides) -> FilePatch:
     if f.operation == "rename" and to == f.new and f.old not in sides.state:
         return f._replace(operation="modify", old=to)  # just as upstream renamed it
     stay = parsed._replace(files=tuple(g for g in parsed.files if g.operation != "modify" or not renamed_to(g, sides)))
-    return f._replace(old=to, new=to if f.operation == "modify" else f.new) if is_free(to, stay, sides) else f
+    return f._replace(old=to, new=to if f.operation == "modify" else f.new) if is_other(to, stay, sides) else f
 
 
 def gained_by(groups: Sequence[Sequence[bytes]], sides: Sides) -> list[str | None]:
@@ -44,6 +44,6 @@ def gained_by(groups: Sequence[Sequence[bytes]], sides: Sides) -> list[str | Non
     return found
 
 
-def is_free(path: str | None, parsed: Parsed, sides: Sides) -> TypeGuard[str]:
+def is_other(path: str | None, parsed: Parsed, sides: Sides) -> TypeGuard[str]:
     """Whether there is such a file, and the patch has no part about it."""
     return path is not None and sides.now(path) is not None and not any(path in (g.old, g.new) for g in parsed.files)

@@ -102,7 +102,7 @@ class _Carry(Tally):
         old_path = f.old or ""
         moves = f.operation in ("rename", "copy")  # to git, from what the file was before the patch
         old, now = (self.sides.old(old_path), self.sides.now(old_path)) if moves else self.both(old_path)
-        elsewhere = now is None or (old_path not in self.made and self.sides.displaced(old_path) is not None)
+        elsewhere = old_path not in self.made and self.sides.displaced(old_path) is not None
         if f.operation == "delete" or (f.operation == "rename" and old_path not in self.made):
             self.made[old_path] = Both(None, None)
         if now is None and f.operation == "delete" and not self.sides.renamed(old_path):
@@ -253,7 +253,7 @@ class _Carry(Tally):
                 self.texts.append((b"", self.sides.now(other) or b""))
             if any((b.lo, b.hi, b.added) == (x.lo, x.hi, x.added) for x in self.away[other][1]):
                 continue  # of two files, each with a copy of the function, that are one now
-            if any((b.lo < x.hi and x.lo < b.hi) or b.lo == x.lo for x in self.away[other][1]):
+            if any(threeway.meet(b, x) for x in self.away[other][1]):
                 self.stuck.append(f"{path}, hunk {b.hunk}: two of its changes meet in one place, in {printable(other)}")
             self.away[other][1].append(b)
             self.hows.append(HunkHow(file=path, hunk=b.hunk, how=b.how))
@@ -285,7 +285,7 @@ class _Carry(Tally):
 
     def _other(self, path: str | None) -> tuple[str, Lines] | None:
         """A file and its lines; None if it is none, or the patch touches it."""
-        if not home.is_free(path, self.parsed, self.sides):
+        if not home.is_other(path, self.parsed, self.sides):
             return None
         return path, lines_of(self.sides.now(path) or b"")
 

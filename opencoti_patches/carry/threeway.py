@@ -164,9 +164,14 @@ def _of_two(old: Sequence[bytes], new: Sequence[bytes]) -> Alignment:
     return Alignment(old, new, [Region(*block[1:]) for block in blocks if block[0] != "equal"])
 
 
+def meet(a: Brought, b: Brought) -> bool:
+    """Whether two changes are about the same lines, or begin at one place."""
+    return (a.lo < b.hi and b.lo < a.hi) or a.lo == b.lo
+
+
 def behind(b: Brought, earlier: Sequence[Brought]) -> Brought | None:
     """A change where it goes once ``earlier`` ones of the file are in; None where it meets one of these."""
-    if any((b.lo < x.hi and x.lo < b.hi) or b.lo == x.lo for x in earlier):
+    if any(meet(b, x) for x in earlier):
         return None
     grown = sum(len(x.added) - (x.hi - x.lo) for x in earlier if x.lo < b.lo)
     return b._replace(lo=b.lo + grown, hi=b.hi + grown)

@@ -120,8 +120,9 @@ def _inserted(text: str, rows: Sequence[str], old: Sequence[Entry], place: int |
 
 def _refuse_taken(series: Series, additions: Sequence[Addition], renamed: Mapping[str, str]) -> None:
     moved = {series.dir / n for n in renamed}
-    taken = {e.path for e in series.entries} - moved
-    same = {a.entry.path for a in additions if a.entry.raw in (e.raw for e in series.entries if e.path == a.entry.path)}
+    there = {e.path: e.raw for e in series.entries if e.path not in moved}
+    same = {a.entry.path for a in additions if there.get(a.entry.path) == a.entry.raw}
+    taken = {*there}
     for name in [*renamed.values(), *(a.entry.name for a in additions)]:
         path = series.dir / name
         if path.parent != series.dir and not path.resolve().is_relative_to(series.dir.resolve()):
