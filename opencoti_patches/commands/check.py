@@ -22,7 +22,7 @@ opencoti-patches check --locked --format github
 )
 @click.option("--to", "to", metavar="PATCH", shell_complete=complete_patch, help="Only the series up to this patch.")
 @click.option("--no-offset", is_flag=True, help="A hunk that moved is a no, too.")
-@click.option("--locked", is_flag=True, help="Verify all again; the lock must agree.")
+@click.option("--locked", is_flag=True, help="Verify all again; a lock must be there and agree.")
 @options(formats=True)
 @click.pass_context
 def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locked: bool) -> None:
@@ -42,6 +42,8 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
     wants_tip = claim is not None or run.format == "json"
     plan = check(series, project.base, project.store, progress=run.progress(), fresh=locked, tip=wants_tip)
     stale = lock.disagreements(claim, project.series, plan)
+    if locked and claim is None:  # a claim that somebody took away must not pass for one that was proven
+        stale = ("there is no lock",)
     run.answer(
         report(
             plan,
@@ -51,7 +53,6 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
             no_offset=no_offset,
             stale=stale,
             other_base=claim is not None and claim.base != plan.base,
-            unlocked=locked and claim is None,
             unlisted=order.unlisted(project.series),
             stale_level="error" if locked else "warning",
             verbose=run.verbose,

@@ -35,13 +35,12 @@ def report(
     stale: Sequence[str] = (),
     unlisted: Sequence[str] = (),
     other_base: bool = False,
-    unlocked: bool = False,
     stale_level: Level = "warning",
     verbose: bool = False,
 ) -> Report:
     """The report on a plan. ``where`` is the patches folder relative to the project, ``stale`` what the
     lock and the series disagree about, ``unlisted`` patch files that are not in the series, ``other_base`` whether
-    the lock is for another base, ``unlocked`` whether one was asked for and there is none."""
+    the lock is for another base."""
     ok = (
         plan.ok
         and not (no_offset and any(v.status == "offset" for v in plan.verdicts))
@@ -73,10 +72,6 @@ def report(
             "opencoti.toml and run 'opencoti-patches bump': it knows both"
         )
         text += wrapped(words, 0, 2)
-    if unlocked:
-        text += wrapped(
-            "note: there is no lock to agree; once the series applies, 'opencoti-patches lock' writes it", 0, 2
-        )
     if unlisted:
         few = f"{plural(len(unlisted), 'patch file')} not in the series: {_few([*map(printable, unlisted)])}"
         text += wrapped(f"note: {few}", 0, 2)

@@ -95,12 +95,18 @@ def test_a_merged_lock_is_mended(project: Project, diff: Diff) -> None:
     assert made("check", "--locked").code == 0
 
 
-def test_a_lock_that_is_asked_for_and_not_there_is_said(project: Project) -> None:
-    made = project({"a": "1\n"}, {})
-    assert "no lock" not in made("check").out
-    assert "note: there is no lock to agree" in made("check", "--locked").out
+def test_a_lock_that_is_asked_for_and_not_there_is_a_no(project: Project, diff: Diff) -> None:
+    made = _project(project, diff)
+    plain = made("check")
+    assert (plain.code, "no lock" in plain.out) == (0, False)
+    asked = made("check", "--locked")
+    assert asked.code == 1
+    assert "error: there is no lock\n    next: opencoti-patches lock\n" in asked.out
+    told = made("check", "--locked", "--json")
+    assert (told.code, told.json["ok"], told.json["stale"]) == (1, False, ["there is no lock"])
+    assert "::error file=patches/series.lock" in made("check", "--locked", "--format", "github").out
     assert made("lock").code == 0
-    assert "no lock" not in made("check", "--locked").out
+    assert made("check", "--locked").code == 0
 
 
 def test_an_empty_series_can_be_locked(project: Project) -> None:

@@ -60,7 +60,7 @@ def test_a_name_alike_is_none_of_ours(cli: Cli, git: Git, tmp_path: Path) -> Non
 
 def test_the_settings_of_its_repository_are_put_back(git: Git, sandbox: Sandbox) -> None:
     write_project(sandbox.root / "p", git, STATES)
-    assert sandbox("-C", "p", "check").code == 0
+    assert sandbox("-C", "p", "lock").code == 0
     objects = sandbox.root / "p/.opencoti/objects.git"
     good = {n: (objects / n).read_bytes() for n in ("config", "info/attributes")}
     ran = sandbox.root / "ran"
