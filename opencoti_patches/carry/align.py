@@ -101,6 +101,11 @@ class Alignment:
         return [j for r in self.regions for j in range(r.new_lo, r.new_hi) if j not in kept]
 
     @cached_property
+    def put(self) -> dict[bytes, int]:
+        """The ``fresh`` lines, white space aside, and where the first of each stands."""
+        return {squeezed(self.new[j]): j for j in reversed(self.fresh)}
+
+    @cached_property
     def lone(self) -> dict[bytes, int]:
         """Lines that stand once in each file, white space aside, and where in the new one; no blank ones."""
         old, new = (Counter(map(squeezed, side)) for side in (self.old, self.new))

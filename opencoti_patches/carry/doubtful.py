@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from opencoti_patches.carry import rival
 from opencoti_patches.carry.align import Alignment
 from opencoti_patches.carry.place import Brought
+from opencoti_patches.carry.twice import twice
 from opencoti_patches.core.model import FilePatch, printable
 from opencoti_patches.plan.places import enclosing, has_functions, same_function
 
@@ -25,10 +26,14 @@ def doubts(f: FilePatch, a: Alignment, brought: Sequence[Brought]) -> Iterator[t
         placed.setdefault(b.hunk, []).append(b)
     for hunk in f.hunks:
         mine = placed.get(hunk.number)
-        if mine and all(b.sure for b in mine) and rival.may_be(hunk.old, gained):
+        if not mine or not all(b.sure for b in mine):
+            continue
+        if rival.may_be(hunk.old, gained):
             here = range(mine[0].lo, mine[-1].hi)
             if other := rival.rival(hunk, mine[0].was, here, a, f.path):
                 yield hunk.number, other
+        if both := twice((line for b in mine for line in b.added), a):
+            yield hunk.number, both
 
 
 def _other_function(a: Alignment, b: Brought) -> str:

@@ -20,7 +20,7 @@ def holds(text: bytes, word: bytes) -> bool:
 def gone_names(parsed: Parsed, texts: Sequence[tuple[bytes, bytes]], but: Collection[str] = ()) -> str:
     """Names that a patch's added lines use, that the touched files had, and that upstream took out of them, in words.
     ``texts`` are these files, before and now; ``but`` names of which more is known."""
-    used = {w for f in parsed.files for h in f.hunks for x in h.added for w in _NAME.findall(x.split(b"//", 1)[0])}
+    used = {w for f in parsed.files for w in _used(f)}
     left = b"\n".join(now for _, now in texts)
     was = b"\n".join(before for before, now in texts if before != now)
     gone = sorted(w.decode() for w in used if not holds(left, w) and holds(was, w) and w.decode() not in but)
@@ -34,9 +34,14 @@ def still_used(f: FilePatch, before: bytes, now: bytes) -> str:
     """Names that a patch takes out of a file altogether, and that upstream has put into more of its lines meanwhile, in
     words."""
     removed = b"".join(x for h in f.hunks for x in h.removed)
-    names = set(_NAME.findall(removed)) - set(_NAME.findall(b"".join(x for h in f.hunks for x in h.added)))
+    names = set(_NAME.findall(removed)) - _used(f)
     out = sorted(w.decode() for w in names if _count(before, w) == _count(removed, w) < _count(now, w))
     return f"upstream's new lines use {', '.join(out[:3])}, which the patch takes out of the file" if out else ""
+
+
+def _used(f: FilePatch) -> set[bytes]:
+    """The names that a file's added lines use; a line that is a comment by now uses none."""
+    return {w for h in f.hunks for line in h.added for w in _NAME.findall(line.split(b"//", 1)[0])}
 
 
 def _count(text: bytes, word: bytes) -> int:

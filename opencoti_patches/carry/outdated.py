@@ -9,6 +9,7 @@ from opencoti_patches.carry.align import aligned
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.gone import gone_names, still_used
+from opencoti_patches.carry.twice import twice
 from opencoti_patches.core.model import PatchName, printable
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.plan.replay import lines_of
@@ -29,6 +30,9 @@ def notes(taken: Iterable[PatchName], parsed: Mapping[PatchName, Parsed], sides:
                 found.append(f"{printable(name)} has '{old}' in {printable(path)}, which upstream made '{new}' there")
             if back := still_used(f, *sides.texts(path)):
                 found.append(f"{printable(name)}, {printable(path)}: {back}")
+            for h in f.hunks:
+                if both := twice(h.added, sides.follower(path).a):
+                    found.append(f"{printable(name)}, {printable(path)}, hunk {h.number}: {both}")
         texts = [sides.texts(f.path) for f in one.files if f.operation == "modify"]
         if changed and (gone := gone_names(one, texts, known)):
             found.append(f"{printable(name)}: {gone}")

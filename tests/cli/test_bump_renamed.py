@@ -190,6 +190,17 @@ def test_a_name_that_git_lets_a_patch_take_out_and_upstream_uses_anew_is_noted(c
     ]
 
 
+def test_lines_that_upstream_has_put_elsewhere_into_the_file_are_noted(carry: Carry, diff: Diff) -> None:
+    ours = OLD.replace("int a_line_of_its_own_2;\n", "int a_line_of_its_own_2;\nint of_both;\nint of_ours;\n")
+    new = OLD.replace("int a_line_of_its_own_12;\n", "int a_line_of_its_own_12;\nint of_both;\n")
+    run = carry({"f.c": OLD}, {"f.c": new}, {"0001-f.patch": diff("f.c", OLD, ours)})
+    done = run("bump", "new", "--json").json
+    assert [row["status"] for row in done["patches"]] == ["kept"]
+    assert done["notes"] == [
+        "0001-f.patch, f.c, hunk 1: upstream has put 1 of the 2 new lines that it adds into the file, too, at line 13"
+    ]
+
+
 @pytest.mark.parametrize("names", ["n m", "i/a.c o.c", "a+(b.c c+.c", 'd.c c"d.c', "f f/f"])
 @pytest.mark.parametrize("head", ["{p}/{f}", '"{p}/{f}"', "{p}/{f}.orig", "{f1}-{p}/{f}"])
 def test_a_new_name_is_written_wherever_the_old_one_stands(carry: Carry, diff: Diff, names: str, head: str) -> None:

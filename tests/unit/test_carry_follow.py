@@ -142,6 +142,41 @@ def test_a_name_that_a_patch_takes_out_and_upstream_uses_anew_is_a_doubt(content
     assert carried(contents, old, ours, old.replace("    second();\n", "    look();\n    second();\n")).doubts == ()
 
 
+def test_a_name_that_a_patch_puts_into_comments_is_taken_out(contents: Contents) -> None:
+    old = "@SomeMark\nint f();\nfirst();\nsecond();\nthird();\nfourth();\n"
+    ours = old.replace("@SomeMark", "// @SomeMark")
+    found = carried(contents, old, ours, old.replace("third();", "@SomeMark\nint g();"))
+    assert found.doubts == ("f.c: upstream's new lines use SomeMark, which the patch takes out of the file",)
+
+
+BLOCK = "    # ours, for two disks\n    disk_one = 1\n    disk_two = 2\n"
+AROUND = "[a]\n    first = 1\n\n[b]\n    second = 2\n\n[c]\n    third = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "doubt"),
+    [
+        pytest.param(BLOCK, "3 of the 3 new lines that it adds into the file, too, at line 6", id="all"),
+        pytest.param(BLOCK.replace("ours", "theirs"), "2 of the 3 new lines that it adds", id="most"),
+        pytest.param("    disk_one = 1\n", "1 of the 3 new lines that it adds into the file, too, at line 6", id="one"),
+        pytest.param("    first = 1\n", "", id="none"),
+    ],
+)
+def test_lines_that_both_put_into_a_file_are_a_doubt(contents: Contents, theirs: str, doubt: str) -> None:
+    ours = AROUND.replace("    first = 1\n", "    first = 1\n" + BLOCK)
+    new = AROUND.replace("[a]", "[a]  # the first").replace("    second = 2\n", "    second = 2\n" + theirs)
+    found = carried(contents, AROUND, ours, new)
+    assert [d.startswith("f.c, hunk 1: upstream has put " + doubt) for d in found.doubts] == [True] * bool(doubt)
+
+
+def test_phrases_that_both_use_and_lines_that_were_there_are_none(contents: Contents) -> None:
+    many = "".join(f"    ours_{n} = {n}\n" for n in range(9)) + "    return value\n"
+    new = AROUND.replace("[a]", "[a]  # the first").replace("    second = 2\n", "    second = 2\n    return value\n")
+    assert carried(contents, AROUND, AROUND.replace("    first = 1\n", "    first = 1\n" + many), new).doubts == ()
+    again = AROUND.replace("    first = 1\n", "    first = 1\n    third = 3\n")
+    assert carried(contents, AROUND, again, new + "    third = 3\n").doubts == ()
+
+
 def test_a_change_of_white_space_alone_is_no_piece_to_follow(contents: Contents) -> None:
     old = "".join(f"void f_{n}(void) {{\n    if ( x == null )\n        run( {n} );\n}}\n\n" for n in range(4))
     new = old.replace("( x == null )", "(x == null) {").replace(" );", ");").replace("run( ", "run(")
