@@ -51,12 +51,14 @@ def describe(config: Config, store: Store, plan: Plan | None) -> str:
         return "not one this store knows"
     if tree.moving():
         return "half way: the next apply finishes what was interrupted"
-    edits = len(tree.edits_unlocked())
+    edits, new = map(len, tree.seen_unlocked())
     tip = plan.verdicts[-1].name if plan and plan.verdicts and plan.tip == at.tree else ""
     where = f"after {tip or at.patch}" if at.patch else "the base"
     if plan and _outdated(at, plan):
         where += " as it was before base or series changed ('opencoti-patches apply' follows)"
-    return where + (f", {plural(edits, 'file')} edited" if edits else "")
+    return (
+        where + (f", {plural(edits, 'file')} edited" if edits else "") + (f", {plural(new, 'new file')}" if new else "")
+    )
 
 
 def _outdated(at: At, plan: Plan) -> bool:

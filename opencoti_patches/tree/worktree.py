@@ -80,16 +80,17 @@ class WorkTree:
         """Files that differ from what was written there."""
         return self.files.edits()
 
-    def edits_unlocked(self) -> list[str]:
-        """The same, for a reader beside whom a writer may be at work."""
+    def seen_unlocked(self) -> tuple[list[str], list[str]]:
+        """The same and the new files, for a reader beside whom a writer may be at work."""
         with fs.scratch(self.store.scratch, "status-") as scratch:
             self._copy_index(scratch / "index")
-            return WorkFolder(self.store.repo, self.folder, scratch / "index").edits()
+            files = WorkFolder(self.store.repo, self.folder, scratch / "index")
+            return files.edits(), _not_ours(files)
 
     def snapshot(self, also: Sequence[str] = ()) -> tuple[TreeId, list[str]]:
         """The folder as a tree, and the new files in it. Ignored files are left out but for those of
         ``also``; so are folders that are repositories of their own."""
-        new = self._new_files()
+        new = _not_ours(self.files)
         with fs.scratch(self.store.scratch, "snapshot-") as scratch:
             index = scratch / "index"
             edits = self.files.edits()
@@ -103,10 +104,6 @@ class WorkTree:
             if not fs.guard_readable(self.folder, path):
                 hint = "put the file there, or remove that, and run it again"
                 raise Refused("wrong-kind", f"{printable(path)} in {self.folder} is a pipe, a socket or a device", hint)
-
-    def _new_files(self) -> list[str]:
-        """Files that no tree put there; not those that are ignored, nor folders that are repositories of their own."""
-        return [p for p in self.files.untracked() if not p.endswith("/") and not p.startswith(f"{_STAGE}/")]
 
     # -- moving ------------------------------------------------------------------------------
 
@@ -129,7 +126,7 @@ class WorkTree:
         if empty or now is None:
             self._measure(start.tree)
         edits = [] if empty else self.edits()
-        strays = self._new_files() if to_edit and now and not empty else []
+        strays = _not_ours(self.files) if to_edit and now and not empty else []
         if (edits or strays) and now and not force:
             raise self._has_edits(now, edits, strays, series)
         worth_saving = bool(edits) and (now is not None or self._look_at(edits, force=force))
@@ -356,6 +353,11 @@ class WorkTree:
             "also": list(at.also),
         }
         fs.write(self._state, fs.json_bytes({**doc, "moving": moving} if moving else doc))
+
+
+def _not_ours(files: WorkFolder) -> list[str]:
+    """Files that no tree put there; not those that are ignored, nor folders that are repositories of their own."""
+    return [p for p in files.untracked() if not p.endswith("/") and not p.startswith(f"{_STAGE}/")]
 
 
 def _files_below(folder: Path) -> Iterator[str]:

@@ -160,3 +160,15 @@ def test_ids_are_short_for_people_and_whole_in_documents(project: Project, diff:
     told = run("status", "--json").json["base"]
     assert (told["tree"], told["sources"][0]["upstream"]) == (tree, f"{rev} (v1)")
     assert told["sources"][0]["label"].endswith(rev)
+
+
+def test_edits_and_new_files_of_the_tree_are_counted(project: Project, diff: Diff) -> None:
+    made = _project(project, diff)
+    assert made("apply").code == 0
+    whole = made("status", "--json").json["tree"]["state"]
+    made.write("tree/a", "other\n")
+    made.write("tree/sub/new", "x\n")
+    made.write("tree/other", "y\n")
+    assert made("status", "--json").json["tree"]["state"] == f"{whole}, 1 file edited, 2 new files"
+    made.write("tree/.gitignore", "other\nsub/\n.gitignore\n")
+    assert made("status", "--json").json["tree"]["state"] == f"{whole}, 1 file edited"
