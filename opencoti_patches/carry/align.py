@@ -101,9 +101,12 @@ class Alignment:
         return [j for r in self.regions for j in range(r.new_lo, r.new_hi) if j not in kept]
 
     @cached_property
-    def put(self) -> dict[bytes, int]:
-        """The ``fresh`` lines, white space aside, and where the first of each stands."""
-        return {squeezed(self.new[j]): j for j in reversed(self.fresh)}
+    def put(self) -> dict[bytes, list[int]]:
+        """The ``fresh`` lines, white space aside, and where each stands."""
+        found: dict[bytes, list[int]] = {}
+        for j in self.fresh:
+            found.setdefault(squeezed(self.new[j]), []).append(j)
+        return found
 
     @cached_property
     def lone(self) -> dict[bytes, int]:

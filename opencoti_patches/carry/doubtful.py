@@ -24,6 +24,7 @@ def doubts(f: FilePatch, a: Alignment, brought: Sequence[Brought]) -> Iterator[t
     placed: dict[int, list[Brought]] = {}
     for b in live:
         placed.setdefault(b.hunk, []).append(b)
+    both = dict(twice({n: [line for b in mine for line in b.added] for n, mine in placed.items()}, a))
     for hunk in f.hunks:
         mine = placed.get(hunk.number)
         if not mine or not all(b.sure for b in mine):
@@ -32,8 +33,8 @@ def doubts(f: FilePatch, a: Alignment, brought: Sequence[Brought]) -> Iterator[t
             here = range(mine[0].lo, mine[-1].hi)
             if other := rival.rival(hunk, mine[0].was, here, a, f.path):
                 yield hunk.number, other
-        if both := twice((line for b in mine for line in b.added), a):
-            yield hunk.number, both
+        if hunk.number in both:
+            yield hunk.number, both[hunk.number]
 
 
 def _other_function(a: Alignment, b: Brought) -> str:

@@ -30,9 +30,8 @@ def notes(taken: Iterable[PatchName], parsed: Mapping[PatchName, Parsed], sides:
                 found.append(f"{printable(name)} has '{old}' in {printable(path)}, which upstream made '{new}' there")
             if back := still_used(f, *sides.texts(path)):
                 found.append(f"{printable(name)}, {printable(path)}: {back}")
-            for h in f.hunks:
-                if both := twice(h.added, sides.follower(path).a):
-                    found.append(f"{printable(name)}, {printable(path)}, hunk {h.number}: {both}")
+            for hunk, both in twice({h.number: h.added for h in f.hunks}, sides.follower(path).a):
+                found.append(f"{printable(name)}, {printable(path)}, hunk {hunk}: {both}")
         texts = [sides.texts(f.path) for f in one.files if f.operation == "modify"]
         if changed and (gone := gone_names(one, texts, known)):
             found.append(f"{printable(name)}: {gone}")

@@ -175,6 +175,10 @@ def test_phrases_that_both_use_and_lines_that_were_there_are_none(contents: Cont
     assert carried(contents, AROUND, AROUND.replace("    first = 1\n", "    first = 1\n" + many), new).doubts == ()
     again = AROUND.replace("    first = 1\n", "    first = 1\n    third = 3\n")
     assert carried(contents, AROUND, again, new + "    third = 3\n").doubts == ()
+    often = AROUND.replace("    first = 1\n", "    first = 1\n    lock();\n").replace("[c]", "    lock();\n[c]")
+    assert carried(contents, AROUND, often, new.replace("return value", "lock();")).doubts == ()
+    theirs = new.replace("    return value\n", "    lock();\n    lock();\n")
+    assert carried(contents, AROUND, AROUND.replace("[c]", "    lock();\n[c]"), theirs).doubts == ()
 
 
 def test_a_change_of_white_space_alone_is_no_piece_to_follow(contents: Contents) -> None:
