@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 from pathlib import Path
@@ -71,8 +72,13 @@ def diff(path: str, old: list[str], new: list[str], at: int) -> str:
 
 def git(folder: Path, *args: str) -> str:
     """git under no configuration; what it prints."""
+    return git_bytes(folder, *args).decode()
+
+
+def git_bytes(folder: Path, *args: str) -> bytes:
+    """The same, to the byte."""
     env = {
-        "PATH": __import__("os").environ["PATH"],
+        "PATH": os.environ["PATH"],
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "HOME": str(folder),
@@ -82,4 +88,4 @@ def git(folder: Path, *args: str) -> str:
             for what, value in (("NAME", "bench"), ("EMAIL", "bench@bench.invalid"))
         },
     }
-    return subprocess.run(["git", *args], cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(["git", *args], cwd=folder, env=env, check=True, capture_output=True).stdout

@@ -15,6 +15,7 @@ from opencoti_patches.carry.align import Alignment, bare
 from opencoti_patches.carry.follow import Follower, counted
 from opencoti_patches.plan.places import squeezed
 
+_NEAR = 10  # lines from a place that count as beside it
 _SAYS = 6  # bytes of a line that says something, more than these
 
 
@@ -150,14 +151,21 @@ class Place:
             whole = len(old) != len(c.added) and self.follow.indent(c.lo)  # then all lines follow what is around
             respaced = None if whole else self.follow.respaced(old, new, c.added)
             follows = respaced is not None and tuple(respaced) != c.added
+            again = self._again(lo, hi)
             how = f"removed lines changed in white space only{'; follows that' * follows}"
-            return self._brought(lo, hi, how, not c.added, respaced if follows else None)
+            how += "; upstream put their like beside them" * again
+            return self._brought(lo, hi, how, not c.added and not again, respaced if follows else None)
         if not c.added:
             return self._brought(lo, hi, "removes what upstream made of the lines it removed", False)
         merged = self.follow.merged(old, new, c.added)
         if merged is None:
             return Stuck(change=c, why="upstream edited the very words that it changes")
         return self._brought(lo, hi, "upstream edited the lines it changes; its change follows", False, merged)
+
+    def _again(self, lo: int, hi: int) -> bool:
+        """Whether upstream put each of these lines near by once more, white space aside: any of both may be meant."""
+        near = range(lo - _NEAR, hi + _NEAR)
+        return all(any(j in near for j in self.a.put.get(squeezed(self.a.new[i]), ())) for i in range(lo, hi))
 
     def _inserted(self) -> Brought | Stuck:
         c, a = self.c, self.a

@@ -181,6 +181,21 @@ def test_phrases_that_both_use_and_lines_that_were_there_are_none(contents: Cont
     assert carried(contents, AROUND, AROUND.replace("[c]", "    lock();\n[c]"), theirs).doubts == ()
 
 
+WRAPPED = "if a; then\n    x=1\nelse\n    x=2\nfi\nsay x\nkeep x\nthen that\nand this\n"
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_of_a_line_with_other_indentation_and_its_like_any_may_be_meant(contents: Contents, both: bool) -> None:
+    inner = "".join("    " + line for line in WRAPPED.splitlines(keepends=True)[:6])
+    outer = "say x\n" if both else "say y\n"
+    new = WRAPPED.replace(WRAPPED[: WRAPPED.index("keep")], f"if b; then\n    y=3\nelse\n{inner}fi\n{outer}")
+    found = carried(contents, WRAPPED, WRAPPED.replace("say x\n", ""), new)
+    what = "f.c, hunk 1: removed lines changed in white space only; upstream put their like beside them"
+    assert found.doubts == ((what,) if both else ())
+    block = carried(contents, WRAPPED, WRAPPED.replace("    x=2\nfi\nsay x\n", ""), new)
+    assert block.doubts == ()  # one of its lines has no like
+
+
 def test_a_change_of_white_space_alone_is_no_piece_to_follow(contents: Contents) -> None:
     old = "".join(f"void f_{n}(void) {{\n    if ( x == null )\n        run( {n} );\n}}\n\n" for n in range(4))
     new = old.replace("( x == null )", "(x == null) {").replace(" );", ");").replace("run( ", "run(")
