@@ -1,6 +1,6 @@
 """``bump`` on upstream's own edits: of what it changed in a file between two revisions, one half is taken for upstream's,
-the other for a patch. Both together are what it has there, so the truth is known. Not a part of ``make bench``, for it
-wants a repository.
+the other for a patch. Both together are what it has there, so the truth is known. Beside it git's three-way merge of the
+same. Not a part of ``make bench``, for it wants a repository.
 
 python benchmarks/halves.py REPO OLD NEW [--files 250] [--seed 1] [--json FILE]
 
@@ -30,6 +30,7 @@ from run import TOOL
 
 SURE = ("kept", "renumbered", "regenerated", "upstreamed")
 SHARES = (0.2, 0.5, 0.8)  # of a file's changes that are the patch's
+RIGHT, OTHER = "as upstream has it", "otherwise"
 LARGEST = 600_000  # bytes of a file
 _HUNK = re.compile(rb"(?m)^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 Change = tuple[int, int, list[bytes]]
@@ -147,6 +148,15 @@ def judged(root: Path, found: list[Case]) -> list[tuple[Case, str, bool]]:
     ]
 
 
+def merged(root: Path, c: Case) -> str:
+    """What git's merge of both halves comes to."""
+    sides = [root / name for name in ("ours", "old", "theirs")]
+    for path, content in zip(sides, (c.ours, c.old, c.theirs), strict=True):
+        path.write_bytes(content)
+    done = subprocess.run(["git", "merge-file", "-p", *map(str, sides)], capture_output=True, check=False)
+    return "conflict" if done.returncode else RIGHT if done.stdout == c.both else OTHER
+
+
 def main() -> int:
     """Split, carry, count."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -160,15 +170,18 @@ def main() -> int:
     found = cases(given.repo, (given.old, given.new), given.files, random.Random(given.seed))
     with tempfile.TemporaryDirectory() as folder:
         rows = judged(Path(folder), found)
+        peer = Counter(merged(Path(folder), c) for c in found)
     for (status, right), count in sorted(Counter((status, right) for _, status, right in rows).items()):
-        how = "as upstream has it" if right else "otherwise" if status in (*SURE, "adapted") else ""
+        how = RIGHT if right else OTHER if status in (*SURE, "adapted") else ""
         print(f"{status:12}{how:20}{count:5}")
+    for how, count in sorted(peer.items()):
+        print(f"{'git merge':12}{how:20}{count:5}")
     for c, status, right in rows:
         if status in SURE and not right:
             print(f"{status}, and otherwise: {c.path}")
     if given.json:
         listed = [{"file": c.path, "status": status, "right": right} for c, status, right in rows]
-        given.json.write_text(json.dumps(listed, indent=1))
+        given.json.write_text(json.dumps({"cases": listed, "git merge": peer}, indent=1))
     return 0
 
 

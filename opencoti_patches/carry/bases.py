@@ -104,6 +104,7 @@ class Bases:
             diff=self.diff,
             renamed=lambda p: self.renames.get(p),
             followers=self._followers,
+            another_diff=self.contents.another_diff,
             displaced=lambda p: self.renames.get(p) if self.astray.is_unlike(p) else None,
             holding=lambda lines: self.old.gained(lines, self.new_base),
         )

@@ -42,7 +42,14 @@ class Tree:
     def sides(self, was: Callable[[str], Lines | None]) -> Sides:
         """The sides of a carry from files that held the lines that ``was`` gives."""
         state = self.scratch.state()
-        return Sides(old=was, now=self.content, state=state, diff=self._texts.diff, renamed=lambda path: None)
+        return Sides(
+            old=was,
+            now=self.content,
+            state=state,
+            diff=self._texts.diff,
+            renamed=lambda path: None,
+            another_diff=self._texts.another_diff,
+        )
 
 
 def known(parsed: Parsed, tree: Tree) -> Ground | None:

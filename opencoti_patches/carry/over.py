@@ -219,7 +219,9 @@ class _Carry(Tally):
         self.texts.append((before, now))
         if back := still_used(f, before, now):
             self.doubts.append(f"{path}: {back}")
-        result = threeway.bring(f, alignment, follower, self._elsewhere(f))
+        result = threeway.bring(
+            f, alignment, follower, self._elsewhere(f), lambda: self.sides.by_another_diff(old, now)
+        )
         self._note(f, result.brought)
         self._goes_away(f, result.away, path)
         for stuck in result.stuck:

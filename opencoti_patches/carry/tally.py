@@ -30,6 +30,7 @@ class Sides(NamedTuple):
     # by each of these lines, the files that have it by now, and had it not
     holding: Callable[[Sequence[bytes]], Mapping[bytes, Sequence[str]]] = lambda lines: dict.fromkeys(lines, ())
     followers: dict[tuple[bytes, bytes], Follower] | None = None  # what was worked out, for the next who asks
+    another_diff: Callable[[bytes, bytes], bytes] | None = None  # which lines stayed where several may have
 
     def follower(self, old: Lines, now: bytes) -> Follower:
         """What upstream made of a file. A conflict asks twice: where all goes, and what is left to a person."""
@@ -40,6 +41,10 @@ class Sides(NamedTuple):
                 known.clear()
             known[key] = Follower(aligned(old, now, self.diff))
         return known[key]
+
+    def by_another_diff(self, old: Lines, now: bytes) -> Follower | None:
+        """The same by git's other diff."""
+        return Follower(aligned(old, now, self.another_diff)) if self.another_diff else None
 
 
 class Both(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -62,9 +63,17 @@ class Elsewhere(NamedTuple):
 NOWHERE = Elsewhere()
 
 
-def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Elsewhere) -> Result:
-    """Bring all changes of one file over."""
+def bring(
+    f: FilePatch,
+    alignment: Alignment,
+    follower: Follower,
+    elsewhere: Elsewhere,
+    another: Callable[[], Follower | None] = lambda: None,
+) -> Result:
+    """Bring all changes of one file over. ``another`` is what upstream made of it by another diff, for changes that have no
+    place by the first."""
     result = Result([], [], [])
+    second = cache(another)
     rewritten = {h.number for h in f.hunks if _rewritten(h, alignment)}
     changes = changes_of(f)
     if len(changes) > _MANY:
@@ -77,6 +86,8 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
             if other and (away := _moved(change, alignment, other[1], other[0])):
                 result.away.append((other[0], away))
                 continue
+        if isinstance(one, Stuck) and (other_way := second()):
+            one = _by(change, other_way) or one
         if isinstance(one, Stuck):
             result.stuck.append(one)
         elif one.sure and one.hunk in rewritten:
@@ -97,6 +108,15 @@ def bring(f: FilePatch, alignment: Alignment, follower: Follower, elsewhere: Els
                 )
             )
     return result
+
+
+def _by(change: Change, follower: Follower) -> Brought | None:
+    """The place of a change by another diff of the file; not that it is there already."""
+    one = Place(change, follower.a, follower).find()
+    if isinstance(one, Stuck) or one.done:
+        return None
+    more = [x._replace(sure=False) for x in one.more]
+    return one._replace(sure=False, how=f"{one.how}, by another diff of the file", more=tuple(more))
 
 
 def _look_for(f: FilePatch, result: Result, old: Sequence[bytes], elsewhere: Elsewhere) -> None:

@@ -6,6 +6,7 @@ import pytest
 from test_carry_rules import added, carried, contents
 
 from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.over import Conflict
 from opencoti_patches.plan.places import enclosing
 from opencoti_patches.plan.replay import lines_of
 
@@ -194,6 +195,22 @@ def test_of_a_line_with_other_indentation_and_its_like_any_may_be_meant(contents
     assert found.doubts == ((what,) if both else ())
     block = carried(contents, WRAPPED, WRAPPED.replace("    x=2\nfi\nsay x\n", ""), new)
     assert block.doubts == ()  # one of its lines has no like
+
+
+STEPS = "only once\n" + "step();\ndone();\n" * 4
+
+
+def test_where_one_diff_has_no_place_the_other_may_have_one(contents: Contents) -> None:
+    """The rare line went down past the many: one diff holds on to that, the other to these."""
+    lines = STEPS.splitlines(keepends=True)
+    ours = "".join([*lines[:5], "ours();\n", *lines[6:]])
+    new = "".join([*lines[1:], lines[0], "more\n"])
+    found = carried(contents, STEPS, ours, new)
+    assert found.doubts == ("f.c, hunk 1: three-way: its lines are unchanged, by another diff of the file",)
+    assert [row for row in added(found) if row[0] in "+-"] == ["-step();", "+ours();"]
+    both = new.replace("step();\n", "other();\n")
+    with pytest.raises(Conflict):
+        carried(contents, STEPS, ours, both)
 
 
 def test_a_change_of_white_space_alone_is_no_piece_to_follow(contents: Contents) -> None:

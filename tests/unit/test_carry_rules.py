@@ -36,6 +36,7 @@ def carried(contents: Contents, old: str, ours: str, new: str) -> over.Over:
         state={},
         diff=contents.diff,
         renamed=lambda _: None,
+        another_diff=contents.another_diff,
     )
     entry = Entry(name=PatchName("p"), path=Path("p"), raw=raw)
     return over.carry(entry, parse(raw, 1), sides)

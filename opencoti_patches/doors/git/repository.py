@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.core.model import EMPTY_TREE, CommitId, IndexEntry, TreeId, decode, encode
@@ -317,20 +317,22 @@ class Repository:
             self._run(*args, doing="compare trees", input="".join(f"{a} {b}\n" for a, b in pairs).encode())
         )
 
-    def diff_contents(self, a: bytes, b: bytes, folder: Path) -> bytes:
+    def diff_contents(
+        self, a: bytes, b: bytes, folder: Path, how: Literal["histogram", "myers"] = "histogram"
+    ) -> bytes:
         """The diff of two contents without context, white space aside: for aligning lines. ``folder`` takes
         two temporary files."""
         old, new = folder / "align-a", folder / "align-b"
         fs.scribble(old, a)
         fs.scribble(new, b)
-        args = ("diff", "--no-index", *_ALIGNING, "--", str(old), str(new))
+        args = ("diff", "--no-index", f"--diff-algorithm={how}", *_ALIGNING, "--", str(old), str(new))
         return call(args, env=environment(GIT_CEILING_DIRECTORIES=str(folder)), cwd=folder).out
 
     def diff_blobs(self, pairs: Sequence[tuple[str, str]]) -> bytes:
         """As ``diff_contents``, of many pairs of blobs: one diff of files that are called by their place in ``pairs``."""
         sides = ("".join(f"100644 blob {pair[i]}\t{n}\n" for n, pair in enumerate(pairs)) for i in (0, 1))
         trees = self._run("mktree", "--batch", input="\n".join(sides).encode(), doing="compare files").decode().split()
-        return self._run("diff-tree", "-p", *_ALIGNING, *trees, doing="compare files")
+        return self._run("diff-tree", "-p", "--histogram", *_ALIGNING, *trees, doing="compare files")
 
     def merge_file(self, theirs: bytes, old: bytes, ours: bytes, name: str, folder: Path) -> tuple[bytes, bool] | None:
         """git's three-way merge of one file, with diff3 markers: the text, and whether it is whole; None where a side
@@ -367,7 +369,7 @@ class Repository:
 
 
 _ALIGNING = (
-    "--histogram", "-U0", "-w", "-a", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames",
+    "-U0", "-w", "-a", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames",
     "--src-prefix=a/", "--dst-prefix=b/",
 )  # fmt: skip
 
