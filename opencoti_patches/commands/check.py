@@ -38,11 +38,15 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
 
     project = open_project(run)
     series = project.series.upto(order.find(project.series, to) if to else None)
-    claim = lock.read(project.config.patches) if locked or not to else None
+    claim, damage = None, None
+    try:
+        claim = lock.read(project.config.patches) if locked or not to else None
+    except lock.BadLock as e:  # said beside what the patches say, in every format
+        damage = e
     wants_tip = claim is not None or run.format == "json"
     plan = check(series, project.base, project.store, progress=run.progress(), fresh=locked, tip=wants_tip)
-    stale = lock.disagreements(claim, project.series, plan)
-    if locked and claim is None:  # a claim that somebody took away must not pass for one that was proven
+    stale = (damage.message,) if damage else lock.disagreements(claim, project.series, plan)
+    if not damage and locked and claim is None:  # a claim that somebody took away must not pass for one that was proven
         stale = ("there is no lock",)
     run.answer(
         report(
@@ -54,7 +58,8 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
             stale=stale,
             other_base=claim is not None and claim.base != plan.base,
             unlisted=order.unlisted(project.series),
-            stale_level="error" if locked else "warning",
+            stale_level="error" if locked or damage else "warning",
+            stale_line=damage.line if damage else 1,
             verbose=run.verbose,
         ),
         ctx,

@@ -42,7 +42,10 @@ def _answer(folder: Path) -> str | None:
     known = Records(store.verdicts, keys(base, series.entries, store.objects)).longest()
     if known is None or [v.name for v in known.verdicts] != [e.name for e in series.entries]:
         return None
-    claim = lock.read(config.patches)
+    try:
+        claim = lock.read(config.patches)
+    except lock.BadLock:
+        return None
     plan = Plan(base=base, tip=known.tree, verdicts=known.verdicts)
     if not plan.ok or (claim and not plan.tip) or lock.disagreements(claim, series, plan):
         return None

@@ -36,10 +36,11 @@ def report(
     unlisted: Sequence[str] = (),
     other_base: bool = False,
     stale_level: Level = "warning",
+    stale_line: int = 1,
     verbose: bool = False,
 ) -> Report:
     """The report on a plan. ``where`` is the patches folder relative to the project, ``stale`` what the
-    lock and the series disagree about, ``unlisted`` patch files that are not in the series, ``other_base`` whether
+    lock and the series disagree about (in line ``stale_line`` of the lock), ``unlisted`` patch files that are not in the series, ``other_base`` whether
     the lock is for another base."""
     ok = (
         plan.ok
@@ -62,7 +63,9 @@ def report(
     relock = "opencoti-patches lock" + ("" if plan.ok else "  # once the series applies")
     for line in stale:
         path = str(where / "series.lock")
-        findings.append(Finding(level=stale_level, rule="stale-lock", message=line, path=path, hint=relock))
+        findings.append(
+            Finding(level=stale_level, rule="stale-lock", message=line, path=path, line=stale_line, hint=relock)
+        )
     if stale:
         text += wrapped(f"{stale_level}: {printable(told(stale))}", 0, 2)
         text += steps([relock])

@@ -1,6 +1,7 @@
 """``series.lock``: what was verified, as a claim that ``check --locked`` proves or refutes.
 
-Rows stand alone, so that two branches merge: a base row, ``NAME SHA256`` a patch, a tip row.
+Rows stand alone, so that a merge of two branches tells which patches each changed: a base row, ``NAME SHA256`` a patch,
+a tip row.
 """
 
 from __future__ import annotations
@@ -11,10 +12,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.core.errors import Refused
-from opencoti_patches.core.model import Plan, Series, is_full_id
-from opencoti_patches.series.order import LOCK_FILE
+from opencoti_patches.core.model import Plan, Series, is_full_id, printable
+from opencoti_patches.series.order import LOCK_FILE, MARKER
 
 _HEAD = "# Written by 'opencoti-patches lock'. A claim: 'opencoti-patches check --locked' proves it.\n"
+
+
+class BadLock(Refused):
+    """What is there is no lock; ``line`` is the line that says so, from 1."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__("bad-lock", f"{LOCK_FILE} {why}", "run 'opencoti-patches lock'")
+        self.line = line
 
 
 class Lock(NamedTuple):
@@ -32,8 +41,7 @@ def write(series: Series, plan: Plan) -> bytes:
 
 
 def read(folder: Path) -> Lock | None:
-    """The lock of a patches folder; None if there is none. Errors: Refused ``bad-lock``, exit 1, for
-    conflict markers and lines that are no row."""
+    """The lock of a patches folder; None if there is none. Errors: BadLock."""
     try:
         return parse((folder / LOCK_FILE).read_text("utf-8", "surrogateescape"))
     except FileNotFoundError:
@@ -41,27 +49,28 @@ def read(folder: Path) -> Lock | None:
 
 
 def parse(text: str) -> Lock:
-    """The claims in a lock's text. Errors: Refused ``bad-lock``."""
-    base, tip, rows = "", "", []
+    """The claims in a lock's text. Errors: BadLock for conflict markers, lines that are no row, a row that is there twice,
+    as a merge that keeps both sides leaves it, and a missing one."""
+    trees: dict[str, str] = {}
+    rows: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
-            raise Refused("bad-lock", f"{LOCK_FILE} line {number} is a conflict marker", "run 'opencoti-patches lock'")
+        if MARKER.match(line):
+            raise BadLock(number, f"line {number} is a conflict marker")
         if not line.strip() or line.startswith("#"):
             continue
         name, _, value = line.rpartition(" ")
-        if name == "base" and is_full_id(value):
-            base = value
-        elif name == "tip" and is_full_id(value):
-            tip = value
+        if name in ("base", "tip") and is_full_id(value):
+            kind = trees
         elif name and re.fullmatch(r"[0-9a-f]{64}", value):
-            rows.append((name, value))
+            kind = rows
         else:
-            raise Refused(
-                "bad-lock",
-                f"{LOCK_FILE} line {number} is no row of a lock: {line[:40]!r}",
-                "run 'opencoti-patches lock'",
-            )
-    return Lock(base=base, patches=tuple(rows), tip=tip)
+            raise BadLock(number, f"line {number} is no row of a lock: {line[:40]!r}")
+        if name in kind:
+            raise BadLock(number, f"line {number} is a second row for {printable(name)}")
+        kind[name] = value
+    if missing := [name for name in ("base", "tip") if name not in trees]:
+        raise BadLock(1, f"has no row for {' and '.join(missing)}")
+    return Lock(base=trees["base"], patches=tuple(rows.items()), tip=trees["tip"])
 
 
 class Compared(NamedTuple):

@@ -105,7 +105,7 @@ def test_every_cause_is_in_the_schema(ask: Ask, small: Project, patch: str, caus
 
 def test_a_stale_lock(ask: Ask, small: Project) -> None:
     folder = small({"0001-twenty.patch": CLEAN})
-    (folder / "patches/series.lock").write_text(f"base {'0' * 40}\n")
+    (folder / "patches/series.lock").write_text(f"base {'0' * 40}\ntip {'0' * 40}\n")
     document = ask("check", "--json", code=0)
     assert len(document["stale"]) == 2
     assert ask("check", "--json", "--locked", code=1)["stale"] == document["stale"]
@@ -133,10 +133,8 @@ def test_an_unknown_patch(ask: Ask, small: Project) -> None:
 
 def test_a_refusal(ask: Ask, small: Project) -> None:
     folder = small({"0001-twenty.patch": CLEAN})
-    (folder / "patches/series.lock").write_text("<<<<<<< ours\n")
-    document = ask("check", "--json", code=1)
-    assert document["error"]["code"] == "bad-lock"
-    assert document["error"]["hint"] == "run 'opencoti-patches lock'"
+    document = ask("import", folder / "patches/0001-twenty.patch", "--json", code=1)
+    assert (document["command"], document["ok"], document["error"]["code"]) == ("import", False, "exists")
 
 
 def test_a_tool_that_is_not_there(ask: Ask, small: Project) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cli.conftest import Diff, Project, Sandbox
 
 BAD = "the series does not apply, patches/series.lock was left as it is"
@@ -88,8 +92,14 @@ def test_a_merged_lock_is_mended(project: Project, diff: Diff) -> None:
     file.write_bytes(b"<<<<<<< ours\n" + good + b"=======\n>>>>>>> theirs\n")
     checked = made("check")
     assert checked.code == 1
-    assert "conflict marker" in checked.err
-    assert "lock" in checked.err.split("hint:")[1]
+    assert checked.out.startswith("error: series.lock line 1 is a conflict marker\n    next: opencoti-patches lock\n")
+    told = made("check", "--json")
+    assert (told.code, told.json["ok"], told.json["stale"]) == (1, False, ["series.lock line 1 is a conflict marker"])
+    assert made("check", "--format", "github").out.startswith(
+        "::error file=patches/series.lock,line=1,title=stale-lock::"
+    )
+    for how in ("junit", "sarif"):
+        assert "conflict marker" in made("check", "--format", how).out
     assert made("lock").code == 0
     assert file.read_bytes() == good
     assert made("check", "--locked").code == 0
@@ -105,6 +115,37 @@ def test_a_lock_that_is_asked_for_and_not_there_is_a_no(project: Project, diff: 
     told = made("check", "--locked", "--json")
     assert (told.code, told.json["ok"], told.json["stale"]) == (1, False, ["there is no lock"])
     assert "::error file=patches/series.lock" in made("check", "--locked", "--format", "github").out
+    assert made("lock").code == 0
+    assert made("check", "--locked").code == 0
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        pytest.param(lambda rows: rows[:-1], "has no row for tip", id="no tip"),
+        pytest.param(lambda rows: [], "has no row for base and tip", id="empty"),
+        pytest.param(lambda rows: [*rows, rows[-1]], "is a second row for tip", id="two tips"),
+        pytest.param(
+            lambda rows: [*rows[:3], rows[2], *rows[3:]], "line 4 is a second row for 0001-x.patch", id="twice"
+        ),
+        pytest.param(lambda rows: [*rows, "=======\n"], "is a conflict marker", id="a marker at the end"),
+    ],
+)
+def test_a_lock_that_is_none_is_an_error(
+    project: Project, diff: Diff, edit: Callable[[list[str]], list[str]], said: str
+) -> None:
+    made = _project(project, diff)
+    made("lock")
+    file = made.root / "patches/series.lock"
+    file.write_text("".join(edit(file.read_text().splitlines(keepends=True))))
+    assert made("check").code == 1
+    assert said in " ".join(made("check", "--locked").out.split())
+    assert made("lock").code == 0
+    assert made("check", "--locked").code == 0
+
+
+def test_a_patch_that_is_called_like_a_marker_is_locked(project: Project, diff: Diff) -> None:
+    made = project({"a": "1\n"}, {"=======.patch": diff("a", "1\n", "2\n")})
     assert made("lock").code == 0
     assert made("check", "--locked").code == 0
 
