@@ -27,6 +27,12 @@ def _raised() -> dict[str, set[int]]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in exits:
                 code = ast.literal_eval(node.args[0])
                 found.setdefault(code, set()).add(exits[node.func.id])
+            if isinstance(node, ast.ClassDef):  # a kind of error of its own names its code once
+                base = next((b.id for b in node.bases if isinstance(b, ast.Name) and b.id in exits), None)
+                calls = (c for c in ast.walk(node) if base and isinstance(c, ast.Call))
+                for call in calls:
+                    if isinstance(call.func, ast.Attribute) and call.func.attr == "__init__":
+                        found.setdefault(ast.literal_eval(call.args[0]), set()).add(exits[base or ""])
     return found
 
 
