@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from opencoti_patches.doors.git.publishing import publish
     from opencoti_patches.doors.git.reading import commit_of, files_at
     from opencoti_patches.doors.git.repository import NewFile, Repository
+    from opencoti_patches.doors.git.sound import unsound
     from opencoti_patches.doors.git.tracking import Tracked, tracked
     from opencoti_patches.doors.git.worktree import WorkFolder
 
@@ -43,6 +44,7 @@ _WHERE = {
     "runs_of": "apply",
     "stamp": "program",
     "tracked": "tracking",
+    "unsound": "sound",
 }
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "runs_of",
     "stamp",
     "tracked",
+    "unsound",
 ]
 
 
