@@ -228,6 +228,9 @@ def main() -> NoReturn:
 
 
 def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint: str) -> NoReturn:
+    from opencoti_patches.core.model import printable
+
+    message = printable(message)  # it may quote a file: one line stays one
     if as_json:
         error: dict[str, Any] = {"code": word, "message": message, "hint": hint}
         try:

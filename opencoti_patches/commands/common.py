@@ -49,8 +49,8 @@ class Run(NamedTuple):
         text = render(report, self.format)
         if self.format == "text" and self.given:
             text = "\n".join(steps_there(text.split("\n"), self.given))
-        if text:
-            click.echo(text)
+        if text:  # what machines read is UTF-8, whatever the locale
+            click.echo(text if self.format == "text" else text.encode("utf-8", "backslashreplace"))
         ctx.exit(Exit.YES if report.ok else Exit.NO)
 
 

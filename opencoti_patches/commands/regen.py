@@ -20,6 +20,8 @@ from opencoti_patches.commands.common import (
     say_stopped,
     within,
 )
+from opencoti_patches.core.config import Config
+from opencoti_patches.core.errors import UsageError
 from opencoti_patches.report.wrapping import steps
 from opencoti_patches.series import order
 
@@ -70,6 +72,8 @@ def command(
 
     project = open_project(run)
     config, store, progress = project.config, project.store, run.progress()
+    if into is not None:
+        _guard_into(run.directory, into, config)
     wanted = [order.find(project.series, n) for n in names]
     if folder and len(wanted) != 1:
         raise click.UsageError("--from needs the one PATCH that DIR is for")
@@ -121,3 +125,13 @@ def command(
         ),
         ctx,
     )
+
+
+def _guard_into(start: Path, into: str, config: Config) -> None:
+    """That nothing is written to the patches folder by another name. Errors: UsageError ``bad-folder``."""
+    if not into.strip():
+        raise UsageError("bad-folder", "--into got an empty name", "name a folder, or leave --into out")
+    if (start / into).resolve().is_relative_to(config.patches.resolve()):
+        raise UsageError(
+            "bad-folder", f"--into {into} is the patches folder, or in it", "name another, or leave it out"
+        )

@@ -52,6 +52,7 @@ def _guard_sound(base: TreeId, store: Store, progress: Progress) -> None:
     from opencoti_patches.doors.git import unsound
 
     progress.update("verifying the store")
+    store.open()  # its repository's settings first: git runs what they name
     why = unsound(store.objects)
     if not why and base != EMPTY_TREE and store.repo.list_tree(base) != (store.listings / base).read_bytes():
         why = f"its listing of tree {base[:12]} has other files than the tree"

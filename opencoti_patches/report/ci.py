@@ -95,7 +95,8 @@ _URI_SAFE = "/!$&'()*+,;=@~"  # what a path segment may hold as it is; ':' not, 
 def github(report: Report) -> str:
     """Workflow commands of GitHub Actions, one a finding. GitHub shows the first ten of a level, so errors
     come first, and roots before what they block."""
-    found = sorted(report.findings, key=lambda f: (_ORDER[f.level], f.rule == "blocked"))
+    blocked = {f.path for f in report.findings if f.rule == "blocked"}  # its other findings wait with it
+    found = sorted(report.findings, key=lambda f: (_ORDER[f.level], f.path in blocked, f.rule == "blocked"))
     return "\n".join(map(_annotation, found))
 
 

@@ -48,6 +48,10 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
             raise UsageError(
                 "bad-series", f"{where} line {number} is a conflict marker that a merge left", "settle the merge"
             )
+        if "\0" in raw:
+            raise UsageError(
+                "bad-series", f"{where} line {number}: a NUL byte", "save the file as UTF-8; it may be UTF-16"
+            )
         name, *options = body.split()
         strip, reverse = None, False
         for option in options:

@@ -85,6 +85,18 @@ def test_github_shows_roots_first() -> None:
     assert [line.rpartition("::")[2] for line in text.split("\n")] == ["3", "5", "2", "1", "6", "4"]
 
 
+def test_on_github_all_that_a_blocked_patch_has_waits_behind_the_roots() -> None:
+    text = ci.github(
+        report(
+            finding("error", "context-changed", "1", path="p/1"),
+            finding("error", "context-changed", "2", path="p/2"),
+            finding("error", "blocked", "3", path="p/2"),
+            finding("error", "context-changed", "4", path="p/3"),
+        )
+    )
+    assert [line.rpartition("::")[2] for line in text.split("\n")] == ["1", "4", "2", "3"]
+
+
 @pytest.mark.parametrize("form", ["github", "junit", "sarif"])
 def test_render_finds_each_form(form: str) -> None:
     given = report(finding())
