@@ -19,6 +19,7 @@ from opencoti_patches.core.model import Entry, PatchName, Series, decode, printa
 SERIES_FILE = "series"
 LOCK_FILE = "series.lock"
 SUFFIXES = (".patch", ".diff")
+_OWN = (SERIES_FILE, LOCK_FILE, "resolutions.jsonl")  # files of the folder that are none, and that runs write
 MARKER = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _NUMBER = re.compile(r"(\d+)[-_.]")
@@ -53,6 +54,8 @@ def read_lines(text: str, where: str = SERIES_FILE) -> list[Line]:
                 "bad-series", f"{where} line {number}: a NUL byte", "save the file as UTF-8; it may be UTF-16"
             )
         name, *options = body.split()
+        if normpath(name) in _OWN:
+            raise UsageError("bad-series", f"{where} line {number}: {name} is no patch", "that file is the tool's own")
         strip, reverse = None, False
         for option in options:
             if option == "-R":

@@ -39,6 +39,16 @@ def test_a_series_file_in_another_encoding(made: Sandbox, command: str, encoding
     assert "internal" not in ran.err
 
 
+@pytest.mark.parametrize("name", ["series.lock", "./series", "resolutions.jsonl"])
+def test_a_file_of_the_tools_own_is_no_patch(made: Sandbox, name: str) -> None:
+    before = made.write("patches/series.lock", "kept\n").read_bytes()
+    made.write("patches/series", f"0001-x.patch\n{name}\n")
+    for command, code in (("check", 2), ("lock", 2), ("lint", 1)):
+        ran = made(command)
+        assert (ran.code, f"{name} is no patch" in ran.out + ran.err) == (code, True)
+    assert (made.root / "patches/series.lock").read_bytes() == before
+
+
 def test_a_message_that_quotes_a_file_stays_one_line(made: Sandbox) -> None:
     config = made.root / "opencoti.toml"
     config.write_text('"a\\n::error::x" = 1\n' + config.read_text())
