@@ -231,6 +231,7 @@ class Report(NamedTuple):
     text: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     cases: tuple[str, ...] = ()  # names of all that was judged, for JUnit
+    folder: str = ""  # in which files of these names lie, as the findings' paths have it
 
     def body(self) -> Mapping[str, Any]:
         """The JSON body."""

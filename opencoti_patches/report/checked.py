@@ -99,6 +99,7 @@ def report(
         text=tuple(text),
         findings=tuple(findings),
         cases=tuple(v.name for v in plan.verdicts),
+        folder=printable(str(where)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from opencoti_patches import __version__
@@ -105,7 +105,7 @@ def junit(report: Report) -> str:
     A finding about another file makes a case of its own."""
     by_case: dict[str, list[Finding]] = {name: [] for name in report.cases}
     for f in report.findings:
-        by_case.setdefault(_case_of(f.path, report.cases), []).append(f)
+        by_case.setdefault(_case_of(f.path, report), []).append(f)
     failures = sum(any(f.level == "error" for f in found) for found in by_case.values())
     counts = {"tests": str(len(by_case)), "failures": str(failures), "errors": "0", "time": "0"}
     root = ET.Element("testsuites", counts)
@@ -159,9 +159,11 @@ def _property(text: str) -> str:
 # -- JUnit ------------------------------------------------------------------------------------
 
 
-def _case_of(path: str, cases: Iterable[str]) -> str:
-    """The case that a file belongs to: the longest name that ends its path; else the path itself."""
-    fit = [name for name in cases if path == name or path.endswith(f"/{name}")]
+def _case_of(path: str, report: Report) -> str:
+    """The case that a file belongs to: by its path in the folder, or the longest name that ends it; else the path itself."""
+    if (inside := path.removeprefix(f"{report.folder}/")) in report.cases:
+        return inside
+    fit = [name for name in report.cases if path == name or path.endswith(f"/{name}")]
     return max(fit, key=len, default=path)
 
 

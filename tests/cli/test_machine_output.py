@@ -29,6 +29,18 @@ def test_what_machines_read_is_utf_8_in_any_locale(made: Sandbox, form: str) -> 
     assert ET.fromstring(text) if form == "junit" else json.loads(text)
 
 
+def test_junit_tells_files_of_one_name_apart(project: Project, diff: Diff) -> None:
+    good, bad = (diff("a.c", x, x.replace("line 15", "ours")) for x in (OLD, OLD.replace("line 16", "theirs")))
+    made = project({"a.c": OLD}, {"core/0001-x.patch": good, "0001-x.patch": bad})
+    (made.root / "patches").rename(made.root / "core")
+    (made.root / "core/series").write_text("core/0001-x.patch\n0001-x.patch\n")
+    config = made.root / "opencoti.toml"
+    config.write_text(config.read_text() + '\n[series]\ndir = "core"\n')
+    root = ET.fromstring(made("check", "--format", "junit").out)
+    found = {case.attrib["name"]: case.find("failure") is not None for case in root.iter("testcase")}
+    assert found == {"core/0001-x.patch": False, "0001-x.patch": True}
+
+
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16"])
 @pytest.mark.parametrize("command", ["check", "list", "status", "lint", "regen"])
 def test_a_series_file_in_another_encoding(made: Sandbox, command: str, encoding: str) -> None:
