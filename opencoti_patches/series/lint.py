@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from posixpath import normpath
+from shlex import quote
 from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
@@ -22,13 +24,14 @@ _MODES = ("100644", "100755", "120000")
 
 class Reading(NamedTuple):
     """A patches folder, read leniently. ``series`` has the entries whose files could be read, ``lines``
-    the series file's line of each; ``troubles`` are what reading met; ``files`` the patch files in the
-    folder, ``off`` words of the series file's comments."""
+    the series file's line of each, by its plain name; ``troubles`` are what reading met; ``files`` the patch
+    files in the folder, ``named`` the plain names that lines have, good or bad, ``off`` words of comments."""
 
     series: Series
     lines: Mapping[str, int]
     troubles: tuple[Finding, ...]
     files: tuple[str, ...]
+    named: frozenset[str]
     off: frozenset[str]
 
 
@@ -41,27 +44,35 @@ def read(folder: Path, strip: int, where: Path) -> Reading:
     file = folder / order.SERIES_FILE
     if not file.is_file():
         series = order.load(folder, strip)
-        return Reading(
-            series=series, lines={}, troubles=(), files=tuple(e.name for e in series.entries), off=frozenset()
-        )
+        names = tuple(e.name for e in series.entries)
+        return Reading(series=series, lines={}, troubles=(), files=names, named=frozenset(names), off=frozenset())
     with fs.disk_errors(f"read {file}"):
         text = decode(order.read_file(file, order.SERIES_FILE)[0])
         files = tuple(p for p, _ in fs.walk(folder) if p.endswith(order.SUFFIXES) and not re.search(r"(^|/)\.", p))
     entries: list[Entry] = []
     lines: dict[str, int] = {}
     troubles: list[Finding] = []
+    named: set[str] = set()
     off: set[str] = set()
     for number, raw in enumerate(order.kept_lines(text), 1):
         found = _series_line(folder, raw, strip, lines)
         if isinstance(found, Entry):
             entries.append(found)
-            lines[found.name] = number
+            lines[normpath(found.name)] = number
         elif found is not None:
             rule, message, hint = found
             troubles.append(_finding(where / order.SERIES_FILE, number, rule, message, hint=hint))
-        off.update(word.strip("#.,:;()'\"") for word in raw.partition("#")[2].split())
+        named.update(map(normpath, raw.split()[:1]))
+        off |= order.words_of(raw.partition("#")[2])
     series = Series(dir=folder, entries=tuple(entries), listed=True)
-    return Reading(series=series, lines=lines, troubles=tuple(troubles), files=files, off=frozenset(off))
+    return Reading(
+        series=series,
+        lines=lines,
+        troubles=tuple(troubles),
+        files=files,
+        named=frozenset(named),
+        off=frozenset(off),
+    )
 
 
 def lint(reading: Reading, where: Path) -> tuple[Finding, ...]:
@@ -93,8 +104,8 @@ def _series_line(folder: Path, raw: str, strip: int, seen: Mapping[str, int]) ->
         return "bad-series", e.message.partition(": ")[2], e.hint
     if not line.name:
         return None
-    if line.name in seen:
-        return "twice", f"{line.name} stands in line {seen[line.name]} already", "take one of them out"
+    if at := seen.get(normpath(line.name)):
+        return "twice", f"{line.name} stands in line {at} already", "take one of them out"
     if line.name.startswith("/") or ".." in line.name.split("/"):
         return "unsafe-name", f"{line.name} is not inside the patches folder", "patches live in the patches folder"
     try:
@@ -102,7 +113,8 @@ def _series_line(folder: Path, raw: str, strip: int, seen: Mapping[str, int]) ->
     except UsageError as e:
         return "missing-file", e.message, e.hint
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        return "missing-file", f"there is no file {line.name}", "restore the file, or take the line out"
+        message = order.in_its_place(folder, line.name) or f"there is no file {line.name}"
+        return "missing-file", message, "restore the file, or take the line out"
     except OSError as e:
         return "missing-file", f"cannot read {line.name}: {e.strerror}", "check its permissions"
     level = strip if line.strip is None else line.strip
@@ -123,7 +135,7 @@ def _folder(reading: Reading, where: Path) -> Iterator[Finding]:
                 level="error" if listed else "warning",
                 hint="rename the file",
             )
-        elif listed and name not in reading.lines and name not in reading.off:
+        elif listed and name not in reading.named and name not in reading.off:
             yield _finding(
                 where / name,
                 1,
@@ -138,10 +150,10 @@ def _numbers(reading: Reading, where: Path) -> Iterator[Finding]:
     seen: dict[tuple[str, int], str] = {}
     highest: dict[str, tuple[int, str]] = {}
     for entry in reading.series.entries:
-        number, place = order.number_of(entry.name), entry.name.rpartition("/")[0]
+        number, place = order.number_of(entry.name), normpath(entry.name).rpartition("/")[0]
         if number is None:
             continue
-        line = reading.lines.get(entry.name, 0)
+        line = reading.lines.get(normpath(entry.name), 0)
         at: tuple[Path, int] = (where / order.SERIES_FILE, line) if line else (where / entry.name, 1)
         other = seen.setdefault((place, number), entry.name)
         top = highest.get(place, (-1, ""))

@@ -199,10 +199,11 @@ def _entry(folder: Path, line: Line, strip: int) -> Entry:
     try:
         raw, st = read_patch(folder, line.name)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        there = in_its_place(folder, line.name)  # no other name is meant then
         raise UsageError(
             "missing-patch",
-            f"{_line_of(line)} names {line.name}, which is not in {folder}",
-            _close(folder, line.name) or "restore the file, or take the line out",
+            f"{_line_of(line)}: {there}" if there else f"{_line_of(line)} names {line.name}, which is not in {folder}",
+            (not there and _close(folder, line.name)) or "restore the file, or take the line out",
         ) from None
     except OSError as e:
         raise UsageError(
@@ -226,8 +227,16 @@ def _line_of(line: Line) -> str:
 def _close(folder: Path, name: str) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, [p.name for p in folder.iterdir() if p.suffix in SUFFIXES], n=1, cutoff=0.8)
+    names = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file()]
+    close = get_close_matches(name, names, n=1, cutoff=0.8)
     return f"did you mean {printable(close[0])}?" if close else ""
+
+
+def in_its_place(folder: Path, name: str) -> str:
+    """What stands where a patch file should be, in words; empty where nothing does."""
+    if (folder / name).is_dir():
+        return f"{name} is a folder"
+    return f"{name} is a link to a file that is not there" if (folder / name).is_symlink() else ""
 
 
 def beside(series: Series) -> list[str]:
@@ -243,8 +252,13 @@ def unlisted(series: Series) -> tuple[str, ...]:
     left = beside(series)
     if not left:
         return ()
-    words = {w.strip("#.,:;()'\"") for w in _text(series.dir / SERIES_FILE).split()}
+    words = words_of(_text(series.dir / SERIES_FILE))
     return tuple(sorted(n for n in left if n not in words))
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text that may be names of patch files, ``./`` and the like taken off."""
+    return {form for w in text.split() for form in (w.strip("#.,:;()'\""), normpath(w.strip("#,:;()'\"").rstrip(".")))}
 
 
 def stamp_of(st: os.stat_result) -> tuple[int, ...]:

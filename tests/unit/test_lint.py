@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Finding
+from opencoti_patches.series import order
 from opencoti_patches.series.lint import lint, read
 
 HEAD = b"Say what it does\n\nAnd why it does that.\n\n"
@@ -96,6 +98,51 @@ def test_series_and_folder_agree_both_ways(tmp_path: Path) -> None:
         ("sub/4-d.diff", 1, "error", "not-listed"),
     ]
     assert found[1].message == "there is no file 0009-gone.patch"
+
+
+@pytest.mark.parametrize("kind", ["dangling", "outside", "fifo", "unknown option"])
+def test_a_file_that_the_series_has_and_that_cannot_be_read_is_listed(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "project/patches"
+    _lint(folder, {"0001-a.patch": GOOD})
+    file = folder / "0002-b.patch"
+    if kind == "fifo":
+        os.mkfifo(file)
+    elif kind == "unknown option":
+        file.write_bytes(GOOD)
+    else:
+        (tmp_path / "outside").write_bytes(GOOD)
+        file.symlink_to("nowhere" if kind == "dangling" else tmp_path / "outside")
+    found = _lint(folder, {}, f"0001-a.patch\n./0002-b.patch{' -x' * (kind == 'unknown option')}\n")
+    rule = "bad-series" if kind == "unknown option" else "missing-file"
+    assert _short(found) == [("series", 2, "error", rule)]
+    with pytest.raises(UsageError) as caught:
+        order.load(folder)
+    assert "did you mean" not in caught.value.hint
+    if kind == "dangling":
+        assert found[0].message == "./0002-b.patch is a link to a file that is not there"
+        assert caught.value.message == f"series line 2: {found[0].message}"
+
+
+def test_a_folder_where_a_patch_should_be(tmp_path: Path) -> None:
+    (tmp_path / "0001-a.patch").mkdir()
+    (found,) = _lint(tmp_path, {}, "0001-a.patch\n")
+    assert (found.rule, found.message) == ("missing-file", "0001-a.patch is a folder")
+    with pytest.raises(UsageError, match=r"0001-a\.patch is a folder") as caught:
+        order.load(tmp_path)
+    assert "did you mean" not in caught.value.hint
+
+
+@pytest.mark.parametrize("again", ["./0001-a.patch", ".//0001-a.patch -p1", "sub/./2-b.diff"])
+def test_a_patch_under_two_spellings(tmp_path: Path, again: str) -> None:
+    found = _lint(tmp_path, {"0001-a.patch": GOOD, "sub/2-b.diff": GOOD}, f"0001-a.patch\nsub/2-b.diff\n{again}\n")
+    assert _short(found) == [("series", 3, "error", "twice")]
+
+
+def test_another_spelling_is_the_same_patch(tmp_path: Path) -> None:
+    patches = dict.fromkeys(["0001-a.patch", "1-b.patch", "2-off.patch"], GOOD)
+    found = _lint(tmp_path, patches, "./0001-a.patch\n1-b.patch\n# disabled: ./2-off.patch\n")
+    assert _short(found) == [("series", 2, "error", "number-twice")]
+    assert order.unlisted(order.load(tmp_path)) == ()
 
 
 def test_hidden_folders_hold_no_patches_of_the_series(tmp_path: Path) -> None:
