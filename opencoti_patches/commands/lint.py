@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -17,7 +18,7 @@ opencoti-patches lint --strict --format github
 """
     )
 )
-@click.option("--strict", is_flag=True, help="Warnings are a no, too.")
+@click.option("--strict", is_flag=True, help="Warnings are errors.")
 @options(formats=True)
 @click.pass_context
 def command(ctx: click.Context, run: Run, strict: bool) -> None:
@@ -28,9 +29,14 @@ def command(ctx: click.Context, run: Run, strict: bool) -> None:
     markers, paths and modes are sane, no patch is empty or damaged.
     """
     from opencoti_patches.report.linted import report
+    from opencoti_patches.report.wrapping import run_there
     from opencoti_patches.series.lint import lint, read
 
     config = run.config()
-    where = Path(within(config, config.patches))
-    reading = read(config.patches, config.strip, where)
-    run.answer(report(lint(reading, where), reading.series, strict=strict), ctx)
+    if run.format == "json":  # a document is about the project; the other forms are read where it was started
+        where, given = within(config, config.patches), ""
+    else:
+        where, given = os.path.relpath(config.patches), run.given
+    reading = read(config.patches, config.strip, Path(where))
+    findings = [f._replace(hint=run_there(f.hint, given)) for f in lint(reading, Path(where))]
+    run.answer(report(findings, reading.series, where=Path(where), strict=strict), ctx)

@@ -6,6 +6,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from posixpath import normpath
 from urllib.parse import quote
 
 from opencoti_patches import __version__
@@ -161,10 +162,11 @@ def _property(text: str) -> str:
 
 def _case_of(path: str, report: Report) -> str:
     """The case that a file belongs to: by its path in the folder, or the longest name that ends it; else the path itself."""
-    if (inside := path.removeprefix(f"{report.folder}/")) in report.cases:
-        return inside
-    fit = [name for name in report.cases if path == name or path.endswith(f"/{name}")]
-    return max(fit, key=len, default=path)
+    plain = {normpath(name): name for name in report.cases}  # a path has no "./", which a series may
+    if (inside := path.removeprefix(f"{report.folder}/")) in plain:
+        return plain[inside]
+    fit = [name for name in plain if f"/{path}".endswith(f"/{name}")]
+    return plain[max(fit, key=len)] if fit else path
 
 
 def _test_case(suite: ET.Element, name: str, group: str, found: Sequence[Finding]) -> None:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from opencoti_patches.core.model import Finding, Report, Series, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.report.wrapping import wrapped
 
 
-def report(findings: Sequence[Finding], series: Series, *, strict: bool = False) -> Report:
-    """``strict`` makes a warning a no."""
+def report(findings: Sequence[Finding], series: Series, *, where: Path, strict: bool = False) -> Report:
+    """``where`` is what the findings call the patches folder. ``strict`` makes a warning an error: readers of the
+    report take its level for the verdict."""
+    if strict:
+        findings = [f._replace(level="error") for f in findings]
     counts = Counter(f.level for f in findings)
     text: list[str] = []
     last = {(f.rule, f.hint): at for at, f in enumerate(findings)}
     for at, f in enumerate(findings):
-        text.append(f"{f.path}:{f.line}: {f.level}: {f.message} ({f.rule})")
+        place = f"{f.path}:{f.line}:".replace(" ", "\0")  # editors want it in one piece
+        rows = wrapped(f"{place} {f.level}: {f.message} ({f.rule})", 0, 2)
+        text += [row.replace("\0", " ") for row in rows]
         if f.hint and last[f.rule, f.hint] == at:  # once
-            text.append(f"    {f.hint}")
+            text += wrapped(f.hint, 4, 2)
     parts = [plural(counts[level], level) for level in ("error", "warning") if counts[level]]
     text.append(f"{plural(len(series.entries), 'patch')}: {', '.join(parts) or 'no findings'}")
     data = {
@@ -29,11 +36,12 @@ def report(findings: Sequence[Finding], series: Series, *, strict: bool = False)
     }
     return Report(
         command="lint",
-        ok=not counts["error"] and not (strict and findings),
+        ok=not counts["error"],
         data=data,
         text=tuple(text),
         findings=tuple(findings),
         cases=tuple(printable(e.name) for e in series.entries),
+        folder=printable(str(where)),
     )
 
 

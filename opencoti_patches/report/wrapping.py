@@ -22,6 +22,7 @@ _COMMAND = (
     r"(?:^\w+: )?(?:'(?:opencoti-patches|git) .*?'(?=[\s,;:.)]|$)"
     r"|(?<![\w'/.-])opencoti-patches (?=[a-z-])(?:'[^']*'|.)*?(?=(?<=\S)[,;:.)](?:\s|$)|$))"
     r"|^(?:\w+: )?(?:git|pip) .*?(?=[,;](?:\s|$)|$)"
+    r"|^(?:echo >>|printf '|sed -i ).*"
 )
 _STEPS = ("next: ", "then: ")
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from posixpath import normpath
-from shlex import quote
 from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError

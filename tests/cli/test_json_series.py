@@ -176,4 +176,5 @@ def test_lint_of_a_warning(ask: Ask, small: Project) -> None:
     assert ask("lint", "--json", code=0)["findings"] == []
     small({"0001-a.patch": HEAD + CLEAN + "x"})
     assert ask("lint", "--format", "json", code=0)["warnings"] == 1
-    assert ask("lint", "--json", "--strict", code=1)["errors"] == 0
+    strict = ask("lint", "--json", "--strict", code=1)
+    assert (strict["errors"], strict["warnings"], strict["findings"][0]["level"]) == (1, 0, "error")

@@ -20,7 +20,8 @@ def test_text(project: Project, diff: Diff) -> None:
     ran = made("lint")
     assert (ran.code, ran.err) == (1, "")
     assert ran.out == (
-        "patches/0002-space.patch:11: error: an added line of b ends in white space (trailing-space)\n"
+        "patches/0002-space.patch:11: error: an added line of b ends in white space\n"
+        "  (trailing-space)\n"
         "    take it off\n"
         "2 patches: 1 error\n"
     )
@@ -52,6 +53,80 @@ def test_a_warning_is_a_no_only_when_asked(project: Project, diff: Diff) -> None
     assert (ran.code, ran.json["ok"], ran.json["errors"], ran.json["warnings"]) == (0, True, 0, 1)
     strict = made("lint", "--strict", "--json")
     assert (strict.code, strict.json["ok"]) == (1, False)
+    assert (strict.json["errors"], strict.json["warnings"]) == (1, 0)
+
+
+def test_a_warning_that_is_a_no_is_an_error_in_every_form(project: Project, diff: Diff) -> None:
+    made = project({}, {"0001-x.patch": diff("a", "", "a\n") + "-- \n2.39"})
+
+    def form(name: str) -> str:
+        ran = made("lint", "--strict", "--format", name)
+        assert ran.code == 1
+        return ran.out
+
+    assert form("github").startswith("::error file=patches/0001-x.patch,line=12,title=missing-newline::")
+    assert ET.fromstring(form("junit")).get("failures") == "1"
+    assert [r["level"] for r in json.loads(form("sarif"))["runs"][0]["results"]] == ["error"]
+    text = form("text")
+    assert text.startswith("patches/0001-x.patch:12: error: ")
+    assert text.endswith("\n1 patch: 1 error\n")
+    assert made("lint", "--format", "github").out.startswith("::warning ")
+
+
+def test_paths_are_those_of_the_folder_it_is_started_in(project: Project, diff: Diff) -> None:
+    made = _project(project, diff)
+    (made.root / "patches/series").write_text("0002-space.patch\n0001-good.patch\n")
+    file, series = "work/patches/0002-space.patch", "work/patches/series"
+
+    def form(name: str) -> str:
+        ran = made("-C", "work", "lint", "--format", name, cwd=made.root.parent)
+        assert ran.code == 1
+        return ran.out
+
+    assert [line.partition(",")[0] for line in form("github").splitlines()] == [
+        f"::error file={file}",
+        f"::error file={series}",
+    ]
+    text = form("text")
+    assert [line.partition(":")[0] for line in text.splitlines() if "error:" in line] == [file, series]
+    assert "    move its line, or: opencoti-patches -C work renumber\n" in text
+    results = json.loads(form("sarif"))["runs"][0]["results"]
+    places = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results]
+    assert places == [file, series]
+    cases = ET.fromstring(form("junit")).iter("testcase")
+    assert [c.get("name") for c in cases] == ["0002-space.patch", "0001-good.patch", series]
+    # the document is about the project, wherever it is asked for
+    assert [f["path"] for f in json.loads(form("json"))["findings"]] == [
+        p.removeprefix("work/") for p in (file, series)
+    ]
+    below = made("lint", "-C", "..", cwd=made.root / "patches").out
+    assert below.startswith("0002-space.patch:")
+
+
+def test_no_line_is_wider_than_a_screen(project: Project, diff: Diff) -> None:
+    name = "0002-a-name-that-is-long  enough-with-blanks-in-it-to-be-broken-at-one-of-them.patch"
+    patches = {"0001-x.patch": diff("a", "", "a\n") + "-- \n2.39", name: diff("b", "", "b\n")}
+    made = project({}, patches, series="0001-x.patch\n0003-gone.patch -x\n")
+    rows = made("lint").out.splitlines()
+    assert rows[:3] == [
+        "patches/0001-x.patch:12: warning: the last line lacks its newline; git takes it,",
+        "  other tools may not (missing-newline)",
+        "    echo >>patches/0001-x.patch",
+    ]
+    assert rows[3] == f"patches/{name}:1:"  # editors jump from it: it stays in one piece
+    assert [row for row in rows if len(row) > 80] == [rows[3]]
+
+
+def test_a_case_is_that_of_the_file_itself(project: Project, diff: Diff) -> None:
+    made = project({}, {"x.patch": diff("a", "", "a \n"), "patches/x.patch": diff("b", "", "b\n")})
+    cases = ET.fromstring(made("lint", "--format", "junit").raw).iter("testcase")
+    assert [c.get("name") for c in cases if c.find("failure") is not None] == ["x.patch"]
+
+
+def test_a_case_of_a_patch_under_another_spelling(project: Project, diff: Diff) -> None:
+    made = project({}, {"0001-x.patch": diff("a", "", "a \n")}, series="./0001-x.patch\n")
+    (case,) = ET.fromstring(made("lint", "--format", "junit").raw).iter("testcase")
+    assert (case.get("name"), case.find("failure") is not None) == ("./0001-x.patch", True)
 
 
 def test_a_missing_file_does_not_end_it(project: Project, diff: Diff) -> None:
