@@ -58,7 +58,7 @@ RULES: dict[str, tuple[str, str]] = {
     "corrupt": ("Not a patch that git can read", "A header or a line count in the patch file is wrong."),
     "missing-newline": (
         "The patch file lacks its last newline",
-        "The file was cut at its end, often by a copy from a mail or a web page. 'opencoti-patches regen' mends it.",
+        "The file was cut at its end, often by a copy from a mail or a web page. Add the newline: 'echo >>FILE' does.",
     ),
     "unsafe-path": (
         "A path that must not be followed",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from posixpath import normpath
+from shlex import quote
 from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
@@ -80,7 +81,7 @@ def lint(reading: Reading, where: Path) -> tuple[Finding, ...]:
     for entry in reading.series.entries:
         parsed = parse(entry.raw, entry.strip, entry.reverse)
         path = where / printable(entry.name)
-        found += [f._replace(path=str(path)) for f in _patch(entry, parsed, reading.series)]
+        found += [f._replace(path=str(path)) for f in _patch(entry, parsed, reading.series, where)]
     return tuple(sorted(found, key=lambda f: (f.path, f.line, f.rule, f.message)))
 
 
@@ -173,9 +174,9 @@ def _numbers(reading: Reading, where: Path) -> Iterator[Finding]:
 # -- one patch ----------------------------------------------------------------------------------
 
 
-def _patch(entry: Entry, parsed: Parsed, series: Series) -> Iterator[Finding]:
+def _patch(entry: Entry, parsed: Parsed, series: Series, where: Path) -> Iterator[Finding]:
     """All about one patch file; the path is filled in by the caller."""
-    yield from _whole(entry, parsed)
+    yield from _whole(entry, parsed, where)
     if not any(map(_does_something, parsed.files)):
         yield _finding("", 1, "empty", "it changes nothing", hint="take it out of the series")
     else:
@@ -185,20 +186,19 @@ def _patch(entry: Entry, parsed: Parsed, series: Series) -> Iterator[Finding]:
         yield from _content(file, entry)
 
 
-def _whole(entry: Entry, parsed: Parsed) -> Iterator[Finding]:
+def _whole(entry: Entry, parsed: Parsed, where: Path) -> Iterator[Finding]:
     raw = entry.raw
+    repair = _repairs(entry, parsed, where)
     for defect in parsed.defects:
-        yield _finding("", defect.at_line, defect.cause, defect.message, hint=_REPAIR.get(defect.cause, ""))
+        yield _finding("", defect.at_line, defect.cause, defect.message, hint=repair.get(defect.cause, ""))
     if raw and not raw.endswith(b"\n") and not any(d.cause == "missing-newline" for d in parsed.defects):
         message = "the last line lacks its newline; git takes it, other tools may not"
         yield _finding(
-            "", raw.count(b"\n") + 1, "missing-newline", message, level="warning", hint=_REPAIR["missing-newline"]
+            "", raw.count(b"\n") + 1, "missing-newline", message, level="warning", hint=repair["missing-newline"]
         )
     crlf = next((line for line in _structure_lines(raw, parsed) if line[1].endswith(b"\r\n")), None)
     if crlf:
-        yield _finding(
-            "", crlf[0], "crlf", "its own lines end in CRLF, which no diff tool writes", hint=_REPAIR["crlf"]
-        )
+        yield _finding("", crlf[0], "crlf", "its own lines end in CRLF, which no diff tool writes", hint=repair["crlf"])
     markers = [n for n, line in enumerate(raw.split(b"\n"), 1) if line.startswith((b"<<<<<<< ", b">>>>>>> "))]
     if len(markers) > 1:
         for n in markers:
@@ -207,11 +207,29 @@ def _whole(entry: Entry, parsed: Parsed) -> Iterator[Finding]:
             )
 
 
-_REPAIR = {
-    "missing-newline": "'opencoti-patches import' repairs it",
-    "crlf": "'opencoti-patches import' repairs it",
-    "corrupt": "make the patch again; its @@ lines were edited by hand, or lines are lost",
-}
+def _repairs(entry: Entry, parsed: Parsed, where: Path) -> dict[str, str]:
+    """What to do about a damaged file, by rule: where a tool does it, a command to paste."""
+    file = str(where / entry.name)
+    add, take_off = "add a newline at its end", "take the CR off the ends of its lines"
+    if file.isprintable():  # else no one could type it
+        file = quote(f"./{file}" if file.startswith("-") else file)
+        # binary data wants an empty line behind its last one
+        binary = parsed.files and parsed.files[-1].binary and any(d.cause == "missing-newline" for d in parsed.defects)
+        cut = binary and not entry.raw.endswith(b"\n")
+        add = f"printf '\\n\\n' >>{file}" if cut else f"echo >>{file}"
+        take_off = f"sed -i -E '{_own_lines(parsed, entry.raw)}s/\\r$//' {file}"
+    return {
+        "missing-newline": add,
+        "crlf": take_off,
+        "eol": take_off,
+        "corrupt": "make the patch again; its @@ lines were edited by hand, or lines are lost",
+    }
+
+
+def _own_lines(parsed: Parsed, raw: bytes) -> str:
+    """For sed, the lines that lost their plain ends: all, unless the patch has lines of files that kept them."""
+    lines = (line for f in parsed.files for h in f.hunks for line in raw[h.span[0] : h.span[1]].split(b"\n")[1:-1])
+    return "" if all(line.endswith(b"\r") for line in lines) else r"/^([^ +-]|--- |\+\+\+ )/"
 
 
 def _structure_lines(raw: bytes, parsed: Parsed) -> Iterator[tuple[int, bytes]]:
