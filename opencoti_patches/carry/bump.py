@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from shlex import quote
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guess, over, remember, rows
@@ -225,7 +224,13 @@ class _Walk:
             damage = self.parsed[entry.name].damage
             what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"
             row = self._conflict(entry, f"it did not apply on the old base either{what}", ())
-            return row if damage else row._replace(next=f"opencoti-patches regen {quote(order.short(entry.name))}")
+            return (
+                row
+                if damage
+                else row._replace(
+                    next=f"opencoti-patches regen {order.called(entry.name, [e.name for e in self.entries])}"
+                )
+            )
         if entry.reverse:
             return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())
         try:

@@ -14,6 +14,7 @@ from opencoti_patches.carry.trial import judged
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, printable
 from opencoti_patches.core.progress import Progress
+from opencoti_patches.core.shell import word
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series.order import entry_of
 from opencoti_patches.series.parse import Parsed, parse
@@ -181,7 +182,7 @@ def _after(series: Series, name: PatchName, base: TreeId, store: Store) -> dict[
 
 
 def _make_again(previous: PatchName | None) -> str:
-    return f"make it again: opencoti-patches bootstrap {f'--to {previous} ' if previous else ''}DIR"
+    return f"make it again: opencoti-patches bootstrap {f'--to {word(previous)} ' if previous else ''}DIR"
 
 
 def _numbers_only(entry: Entry, raw: bytes) -> bool:

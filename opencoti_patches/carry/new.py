@@ -13,6 +13,7 @@ from opencoti_patches.carry.trial import judged, worse
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Entry, PatchName, Plan, Series, TreeId, Verdict, printable
 from opencoti_patches.core.progress import Progress
+from opencoti_patches.core.shell import word
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series import lock
 from opencoti_patches.series.numbering import Numbers, folder_of
@@ -118,8 +119,8 @@ def _wrong_bootstrap(series: Series, previous: PatchName | None, at_patch: str, 
     wanted = f"the tree after {previous}" if previous else "the bare base"
     began = ", but as the bare base" if bare else f", but as that after {at_patch}" if at_patch else ""
     known = at_patch in {e.name for e in series.entries}
-    give = "give --first, or " if bare else f"give --after {at_patch}, or " if known else ""
-    again = f"opencoti-patches bootstrap {f'--to {previous} ' if previous else ''}DIR"
+    give = "give --first, or " if bare else f"give --after {word(at_patch)}, or " if known else ""
+    again = f"opencoti-patches bootstrap {f'--to {word(previous)} ' if previous else ''}DIR"
     return Refused(
         "wrong-bootstrap",
         f"the folder did not begin as {wanted}{began}",

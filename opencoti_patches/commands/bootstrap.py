@@ -83,6 +83,6 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
             data |= {"dir": str(target), "to": name, "tree": tree, "saved": [str(p) for p in moved.saved]}
             if unfit and made:
                 left = made.left
-                text += shown(left, unfit.name, folder or "")
+                text += shown(left, unfit.name, [e.name for e in series.entries], folder or "")
                 data["merged"] = {"patch": unfit.name, "left": [row._asdict() for row in left]}
     run.answer(Report(command="bootstrap", ok=not left, data=data, text=tuple(text)), ctx)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +22,7 @@ from opencoti_patches.commands.common import (
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import PatchName, Report, TreeId, printable
 from opencoti_patches.core.progress import Progress
+from opencoti_patches.core.shell import word
 from opencoti_patches.doors import fs
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _skipped(project: Project, session: Session, wanted: str) -> Session:
 
     name = order.find(project.series, wanted)
     if session.waits_for and name != session.waits_for:  # laying out another would lose what was edited
-        another = f"to leave out another: opencoti-patches bump --abort, opencoti-patches disable {quote(name)}, and bump again"
+        another = f"to leave out another: opencoti-patches bump --abort, opencoti-patches disable {word(name)}, and bump again"
         raise Refused(
             "waits-for-another", f"the bump waits for {session.waits_for}", f"{sessions.ways_on(session)}; {another}"
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
 import click
@@ -15,6 +14,7 @@ from opencoti_patches.core.config import Config, load
 from opencoti_patches.core.errors import Exit, OpencotiError, UsageError
 from opencoti_patches.core.model import Report, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
+from opencoti_patches.core.shell import quoted, word
 from opencoti_patches.report.render import FORMATS, render
 from opencoti_patches.report.wrapping import steps_there, wrapped
 from opencoti_patches.series import order
@@ -172,9 +172,10 @@ def again(*more: str, without: str = "", **instead: str) -> str:
         if not value or p.name in (*_GLOBAL, without):
             continue
         values = value if isinstance(value, tuple) else (value,)
+        as_word = quoted if isinstance(p, click.Option) else word
         for one in values:
-            words += [p.opts[0]] * isinstance(p, click.Option) + [str(one)] * (value is not True)
-    return " ".join([*map(quote, words), *more])
+            words += [p.opts[0]] * isinstance(p, click.Option) + [as_word(str(one))] * (value is not True)
+    return " ".join([*words, *more])
 
 
 def guard_name(option: str, wanted: str) -> None:

@@ -6,6 +6,7 @@ import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, within
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.series import order
 
 
@@ -27,9 +28,6 @@ def command(ctx: click.Context, run: Run, patch: str, folder: str | None, force:
     """Bring DIR (default: tree.dir of opencoti.toml) to the tree after PATCH, ready to change. 'refresh' folds
     what was changed into the patch then. DIR must have no edits yet, nor new files: they would go into PATCH.
     """
-    from shlex import quote
-
-    from opencoti_patches.report.advice import short
     from opencoti_patches.report.wrapping import saved_in, steps, wrapped
     from opencoti_patches.tree import trees
     from opencoti_patches.tree.folders import guard_folder
@@ -49,7 +47,10 @@ def command(ctx: click.Context, run: Run, patch: str, folder: str | None, force:
         *wrapped(f"{shown}: the tree after {printable(name)}, ready to change"),
     ]
     text += steps(
-        [f"opencoti-patches refresh {short(name)}{f' {quote(folder)}' if folder else ''}  # once it is edited"], 0
+        [
+            f"opencoti-patches refresh {order.called(name, [e.name for e in series.entries])}{f' {word(folder)}' if folder else ''}  # once it is edited"
+        ],
+        0,
     )
     data = {
         "dir": printable(str(target)),

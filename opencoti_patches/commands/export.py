@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
 from opencoti_patches.core.model import Report, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import steps, wrapped
 from opencoti_patches.series import order
@@ -98,7 +98,7 @@ def _report(
             )
         if tagged:
             text += wrapped("note: some subjects begin with a [word], which git am drops without --keep-non-patch")
-        mails = f"{shlex.quote(printable(str(target.resolve())))}/{what}"
+        mails = f"{word(str(target.resolve()))}/{what}"
         text += steps([f"git am{keep} {mails}  # in a checkout of the base"], 0)
     data = {
         "dir": printable(str(target)),

@@ -10,6 +10,7 @@ from opencoti_patches.commands.common import Run, complete_patch, example, open_
 from opencoti_patches.commands.stacking import LEAVE, both, edited, written
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.series import order
 
@@ -45,7 +46,6 @@ def command(
     Later patches are carried over the change. Where one finds no place nothing is written, and the commands that
     mend it are named. If DIR is after a later patch, its edits are carried back into PATCH.
     """
-    from opencoti_patches.report.advice import short
     from opencoti_patches.stack.desk import desk
     from opencoti_patches.stack.refresh import refresh
     from opencoti_patches.tree.settled import adopt
@@ -76,11 +76,13 @@ def command(
         with desk(project.series, project.base, store, run.progress()) as bench:
             done = refresh(bench, name, snapshot, began_at, leave=leave_conflicts)
             stuck = next((r.name for r in done.change.rows if r.fate in ("conflict", "upstreamed")), None)
-            place = folder or Path(project.config.tree).name
+            place = word(folder or Path(project.config.tree).name)
+            names = [e.name for e in project.series.entries]
+            which = order.called(stuck, names) if stuck else ""
             steps = [
-                f"opencoti-patches refresh {short(name)} {place} --leave-conflicts",
-                f"opencoti-patches bootstrap --to {short(stuck or '')} --merge WORK",
-                f"opencoti-patches regen {short(stuck or '')} --from WORK  # once WORK is right",
+                f"opencoti-patches refresh {order.called(name, names)} {place} --leave-conflicts",
+                f"opencoti-patches bootstrap --to {which} --merge WORK",
+                f"opencoti-patches regen {which} --from WORK  # once WORK is right",
             ]
             new = [printable(p) for p in snapshot.new_files]
             report, settled = written(

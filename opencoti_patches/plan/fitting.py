@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from opencoti_patches.core.model import Entry, Series
+from opencoti_patches.core.shell import word
 from opencoti_patches.plan.listing import Listing
 from opencoti_patches.series.parse import parse
 
@@ -36,8 +37,8 @@ def hint(entry: Entry, series: Series, listing: Listing, folders: Sequence[str],
                 return f"its paths fit with -p{strip}: write '{entry.name} -p{strip}' into the series file"
             if strip != entry.strip:
                 return f"its paths fit with -p{strip} under {folder}: write '{entry.name} -p{strip}' into the series file, then check again"
-            option = f"--directory {folder}"
-            return f"opencoti-patches import {option} {patches}/{entry.name}"
+            option = f"--directory {word(folder)}"
+            return f"opencoti-patches import {option} {word(f'{patches}/{entry.name}')}"
     return ""
 
 

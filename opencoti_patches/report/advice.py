@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from opencoti_patches.core.model import PatchName, Problem, Verdict
+from opencoti_patches.core.shell import word
 
 _MERGE = (
     "opencoti-patches bootstrap --to {short} --merge WORK",
@@ -41,10 +42,10 @@ def short(name: str) -> str:
     return order.short(name)
 
 
-def advice(verdict: Verdict, before: PatchName | None, patches: str, others: Sequence[Verdict] = ()) -> tuple[str, ...]:
+def advice(verdict: Verdict, before: PatchName | None, patches: str, others: Sequence[Verdict]) -> tuple[str, ...]:
     """The command to run next for a patch that is not clean, and what to do then, if there is more.
-    ``before`` is the patch before it, ``patches`` the patches folder as people type it, ``others`` what is said of the rest
-    of the series."""
+    ``before`` is the patch before it, ``patches`` the patches folder as people type it, ``others`` what is said of the
+    whole series."""
     if first := verdict.blocked_by or _awaited(verdict, others):
         return (f"mend {first[0]} first, then check again",)
     if verdict.cause == "wrong-strip":
@@ -52,8 +53,23 @@ def advice(verdict: Verdict, before: PatchName | None, patches: str, others: Seq
     templates = _NEXT.get(verdict.cause or "", _REGEN if all(map(_has_place, verdict.problems)) else _MERGE)
     if verdict.without and templates in (_MERGE, _AGAIN):  # there is no tree before it
         return (f"mend {verdict.without[0]} first, then check again",)
-    names = {"short": short(verdict.name), "before": f"--to {short(before)} " if before else ""}
-    return tuple(t.format(**names) for t in templates)
+    return _filled(templates, verdict.name, before, [v.name for v in others])
+
+
+def after_regen(name: PatchName, cause: str, before: PatchName | None, names: Sequence[str]) -> tuple[str, ...]:
+    """What to run for a patch of which ``regen`` makes nothing, for that ``cause``: as ``advice``, but not that again.
+    ``names`` are those of the series."""
+    templates = _NEXT.get(cause, _MERGE)
+    return _filled(_MERGE if templates == _REGEN else templates, name, before, names)
+
+
+def _filled(
+    templates: Sequence[str], name: PatchName, before: PatchName | None, names: Sequence[str]
+) -> tuple[str, ...]:
+    from opencoti_patches.series.order import called
+
+    words = {"short": called(name, names), "before": f"--to {called(before, names)} " if before else ""}
+    return tuple(t.format(**words) for t in templates)
 
 
 def _awaited(verdict: Verdict, others: Sequence[Verdict]) -> list[PatchName]:
@@ -74,5 +90,5 @@ def _strip_advice(verdict: Verdict, patches: str) -> tuple[str, ...]:
     if m := re.search(r"with (-p\d+) instead", words):
         return (f"write '{verdict.name} {m[1]}' in the series file",)
     if m := re.search(r"its paths lack '(.+?)/?'", words):
-        return (f"opencoti-patches import --directory {m[1]} {patches}/{verdict.name}",)
+        return (f"opencoti-patches import --directory {word(m[1])} {word(f'{patches}/{verdict.name}')}",)
     return (f"give the strip level in the series file: '{verdict.name} -pN'",)

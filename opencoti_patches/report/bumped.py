@@ -6,13 +6,13 @@ import os
 import re
 from collections.abc import Sequence, Set
 from pathlib import Path
-from shlex import quote
 from typing import Any, NamedTuple
 
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.session import Session
 from opencoti_patches.core.config import Source
 from opencoti_patches.core.model import Report, TreeId, is_full_id, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
 from opencoti_patches.doors.net import shown
 from opencoti_patches.report import carried
@@ -142,20 +142,20 @@ def _left_out(skipped: Sequence[str], disabled: Sequence[str], done: bool) -> li
     stay, it = ("their files stay", "one") if len(names) > 1 else ("its file stays", "it")
     lines = wrapped(f"not carried, {stay} as made for an older base: {', '.join(names)}", 0)
     if done:
-        one = quote((*skipped, *disabled)[0])
-        lines.append(f"to have {it} back: opencoti-patches enable {printable(one)}")
+        one = word((*skipped, *disabled)[0])
+        lines.append(f"to have {it} back: opencoti-patches enable {one}")
     return lines
 
 
 def _ways(waits_for: str, option: str = "") -> list[str]:
     """What may come next, a line each that can be pasted; ``option`` goes with --continue."""
-    skip = [f"opencoti-patches bump --skip {quote(waits_for)}"] if waits_for else []
+    skip = [f"opencoti-patches bump --skip {word(waits_for)}"] if waits_for else []
     return [f"    {printable(c)}" for c in (_GO_ON + option, *skip, _GIVE_UP)]
 
 
 def command_line(value: str, source: int | None) -> str:
     """The command line that starts a bump, as it can be pasted; ``source`` from 1, where it was named."""
-    return f"opencoti-patches bump {quote(value)}" + (f" --source {source}" if source else "")
+    return f"opencoti-patches bump {word(value)}" + (f" --source {source}" if source else "")
 
 
 def already(source: Source, value: str) -> Report:

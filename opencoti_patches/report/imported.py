@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opencoti_patches.core.model import PatchName, Plan, Report, Verdict, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.checked import place_of
@@ -63,7 +64,7 @@ def report(
             for p in v.problems if v.status == "failed" else ():
                 text += wrapped(printable(place_of(p) + p.message), 8, 2)
         if dry_run:  # only what another way of importing it would mend; the file is still where it came from
-            hint = tuple(h.replace(f"{folder}/{e.name}", incoming.source) for h in hint if e.name in hints)
+            hint = tuple(h.replace(word(f"{folder}/{e.name}"), word(incoming.source)) for h in hint if e.name in hints)
         text += steps(hint)
     for line in (
         *(f"skipped: {line}" for line in imported.skipped),

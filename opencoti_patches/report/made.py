@@ -8,9 +8,9 @@ from typing import Any
 from opencoti_patches.carry.new import Made
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.advice import short
 from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.series.counts import counts
+from opencoti_patches.series.order import called
 from opencoti_patches.series.says import what_and_why
 
 
@@ -30,8 +30,11 @@ def report(made: Made, *, folder: str, new_files: Sequence[str]) -> Report:
         *(f"note: {claim}" for claim in made.claims),
     ):
         text += wrapped(said)
+    names = [x.name for x in made.placement.series.entries]
     for v in made.moved:
-        text += wrapped(f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {short(v.name)}")
+        text += wrapped(
+            f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {called(v.name, names)}"
+        )
     if made.placement.listed_now:
         text += wrapped(f"{folder}/series was written, for the order needs one now")
     if not why:

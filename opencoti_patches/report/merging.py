@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from shlex import quote
 
 from opencoti_patches.carry.merged import Left
-from opencoti_patches.report.advice import short
+from opencoti_patches.core.shell import word
 from opencoti_patches.report.wrapping import steps, wrapped
+from opencoti_patches.series.order import called
 
 
-def shown(left: Sequence[Left], name: str, folder: str) -> list[str]:
-    """A line a hunk or file that wants a person, and what to run then."""
+def shown(left: Sequence[Left], name: str, names: Sequence[str], folder: str) -> list[str]:
+    """A line a hunk or file that wants a person, and what to run then. ``names`` are those of the series."""
     lines: list[str] = []
     for row in left:
         where = f"{row.file}, hunk {row.hunk}: " if row.hunk else f"{row.file}: "
@@ -21,5 +21,5 @@ def shown(left: Sequence[Left], name: str, folder: str) -> list[str]:
         lines += wrapped(
             f"what has no markers stands in {name.rsplit('/', 1)[-1]}.rej: delete it when that is done", 4, 2
         )
-    when = f"  # once {folder} is right" if left else ""
-    return [*lines, *steps([f"opencoti-patches regen {short(name)} --from {quote(folder)}{when}"])]
+    when = f"  # once {word(folder)} is right" if left else ""
+    return [*lines, *steps([f"opencoti-patches regen {called(name, names)} --from {word(folder)}{when}"])]

@@ -54,7 +54,7 @@ def _document(found: Answer) -> Iterator[str]:
         yield f"{code(printable(s.entry.name))}: {_why(s)}"
         yield ""
         before = seen.patches[at - 1].entry.name if at else None
-        steps = [*map(printable, advice(s.verdict, before, str(found.about.where)))]
+        steps = [*map(printable, advice(s.verdict, before, str(found.about.where), seen.plan.verdicts))]
         yield from fenced(steps, "sh") if is_command(steps[0]) else [text("; then ".join(steps))]
         yield ""
     if len(failed) > _FAILURES:

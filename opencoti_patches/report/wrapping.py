@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from shlex import quote
 
 from opencoti_patches.core.model import printable
+from opencoti_patches.core.shell import quoted
 
 WIDTH = 80
 
@@ -59,7 +59,7 @@ def run_there(line: str, given: str) -> str:
     """A line with the project's folder in the commands that it names, where the program was given one with ``-C``."""
     if given in ("", "."):
         return line
-    return re.sub(r"(?<![\w/.-])opencoti-patches (?=[a-z])", lambda _: f"opencoti-patches -C {quote(given)} ", line)
+    return re.sub(r"(?<![\w/.-])opencoti-patches (?=[a-z])", lambda _: f"opencoti-patches -C {quoted(given)} ", line)
 
 
 def steps_there(rows: Sequence[str], given: str) -> list[str]:

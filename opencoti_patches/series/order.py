@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
+from opencoti_patches.core.shell import word
 
 SERIES_FILE = "series"
 LOCK_FILE = "series.lock"
@@ -286,6 +287,16 @@ def short(name: str) -> str:
     return name.split("-", 1)[0] if "/" not in name and number_of(name) is not None else name
 
 
+def called(name: str, names: Sequence[str]) -> str:
+    """A patch of ``names`` as a word of a command line: its number, where ``find`` takes that for it, else its name."""
+    number = short(name)
+    try:
+        alone = meant(names, (), number)[0] == name
+    except UsageError:  # another has the number, too
+        alone = False
+    return word(number if alone else name)
+
+
 def numeric_order(name: str) -> tuple[int, int, str]:
     """Sort key: numbered patches by number, then the rest by name."""
     number = number_of(name)
@@ -303,9 +314,7 @@ def find(series: Series, wanted: str) -> PatchName:
         return hit
     if out:
         why = f" ({printable(outs[out].why)})" if outs[out].why else ""
-        raise UsageError(
-            "disabled-patch", f"{printable(out)} is disabled{why}", f"opencoti-patches enable {printable(out)}"
-        )
+        raise UsageError("disabled-patch", f"{printable(out)} is disabled{why}", f"opencoti-patches enable {word(out)}")
     from difflib import get_close_matches
 
     close = get_close_matches(wanted.strip(), names, n=1, cutoff=0.4)

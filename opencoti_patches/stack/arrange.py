@@ -11,10 +11,11 @@ from opencoti_patches.carry.regen import regen
 from opencoti_patches.carry.rows import words
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Entry, PatchName, Series, TreeId, decode, encode, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.series import disabled
 from opencoti_patches.series.disabled import Out
 from opencoti_patches.series.numbering import Numbers, folder_of, parted, with_number
-from opencoti_patches.series.order import SUFFIXES, beside, find, meant, number_of, short, with_renamed, without
+from opencoti_patches.series.order import SUFFIXES, beside, called, find, meant, number_of, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers
@@ -173,7 +174,7 @@ def enable(desk: Desk, wanted: str, *, usual: int, project: str, leave: bool = F
     carried = desk.carry(later, desk.tree(before), desk.tree([*before, entry]))
     if carried.stuck and not leave:
         no = refused(desk, series.entries, carried, set(), f"behind {printable(name)}", printable(name))
-        return no._replace(steps=_by_hand(name, carried.stuck[0].name))
+        return no._replace(steps=_by_hand(name, carried.stuck[0].name, (entry, *series.entries)))
     note(rows, carried.rows, printable(name))
     if not carried.stuck:  # taken out again, it must leave what is there now
         sure = certain(desk, (*before, entry, *carried.entries), len(before), Carried(carried.rows, later))
@@ -189,7 +190,7 @@ def enable(desk: Desk, wanted: str, *, usual: int, project: str, leave: bool = F
         encode(disabled.enabled(text, out)),
         there=(name,),
         left=left,
-        steps=_by_hand(name, left[0])[1:] if left else (),
+        steps=_by_hand(name, left[0], (entry, *series.entries))[1:] if left else (),
     )
 
 
@@ -201,7 +202,7 @@ def _no_place(desk: Desk, entries: Sequence[Entry], text: str, out: Out, row: Ro
         said = f"{printable(name)}{why} has nothing left to do: what it does is there where its line stands"
         step = "take its line out of the series, and delete its file"
         return Change(desk.series.entries, rows, None, refused=said, steps=(step,))
-    steps = _by_hand(name, name)
+    steps = _by_hand(name, name, entries)
     if leave:
         return Change(
             tuple(entries), rows, encode(disabled.enabled(text, out)), there=(name,), left=(name,), steps=steps[1:]
@@ -210,11 +211,11 @@ def _no_place(desk: Desk, entries: Sequence[Entry], text: str, out: Out, row: Ro
     return Change(desk.series.entries, rows, None, refused=said, steps=steps)
 
 
-def _by_hand(name: PatchName, stuck: PatchName) -> tuple[str, ...]:
+def _by_hand(name: PatchName, stuck: PatchName, entries: Sequence[Entry]) -> tuple[str, ...]:
     """The commands that put ``name`` back and mend what finds no place then."""
-    which = short(stuck)
+    which = called(stuck, [e.name for e in entries])
     return (
-        f"opencoti-patches enable {name} --leave-conflicts",
+        f"opencoti-patches enable {word(name)} --leave-conflicts",
         f"opencoti-patches bootstrap --to {which} --merge WORK",
         f"opencoti-patches regen {which} --from WORK  # once WORK is right",
     )

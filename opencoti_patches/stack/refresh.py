@@ -9,6 +9,7 @@ from opencoti_patches.carry.from_folder import Snapshot, guard_markers
 from opencoti_patches.carry.rows import words
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import PatchName, TreeId, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.stack.arrange import note, refused
 from opencoti_patches.stack.desk import Desk, index_of
 from opencoti_patches.stack.model import Change, Fated
@@ -36,7 +37,7 @@ def refresh(desk: Desk, name: PatchName, snapshot: Snapshot, began_at: str, *, l
         raise Refused(
             "no-change",
             "nothing was edited in the folder",
-            f"edit it first, or name the one that was: opencoti-patches refresh {name} DIR",
+            f"edit it first, or name the one that was: opencoti-patches refresh {word(name)} DIR",
         )
     guard_markers(snapshot.began, snapshot.now, desk.store)
     now, place = snapshot.now, name
@@ -50,7 +51,9 @@ def refresh(desk: Desk, name: PatchName, snapshot: Snapshot, began_at: str, *, l
         now = desk.tree((*entries[: at + 1], *edits.entries))
     if now == before:
         raise Refused(
-            "no-change", f"nothing would be left of {printable(name)}", f"leave it out: opencoti-patches drop {name}"
+            "no-change",
+            f"nothing would be left of {printable(name)}",
+            f"leave it out: opencoti-patches drop {word(name)}",
         )
     fresh = desk.composed(entry, before, now)
     carried = desk.carry(later, after, now)
@@ -83,5 +86,5 @@ def _place(desk: Desk, at: int, began: TreeId, began_at: str) -> PatchName:
         "wrong-bootstrap",
         f"the folder was not made as the tree after {printable(name)}, nor after a later patch"
         + (f", but as that after {printable(began_at)}" if began_at else ""),
-        f"make a folder to edit in: opencoti-patches edit {name} DIR",
+        f"make a folder to edit in: opencoti-patches edit {word(name)} DIR",
     )

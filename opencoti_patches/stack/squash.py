@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import PatchName, encode, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.series.header import read_header
 from opencoti_patches.series.order import without
 from opencoti_patches.series.parse import parse
@@ -40,7 +41,7 @@ def squash(desk: Desk, names: Sequence[PatchName]) -> Change:
     mine, others, later = entries[at], entries[at + 1 : at + len(order)], entries[at + len(order) :]
     start, end = work.tree(entries[:at]), work.tree((*entries[:at], mine, *others))
     if start == end:
-        raise Refused("no-change", "together they do nothing", f"opencoti-patches drop {' '.join(order)}")
+        raise Refused("no-change", "together they do nothing", f"opencoti-patches drop {' '.join(map(word, order))}")
     fresh = desk.composed(mine, start, end)
     own = header = parse(fresh.raw, mine.strip).header
     for other in others:

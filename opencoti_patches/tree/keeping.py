@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Series
+from opencoti_patches.core.shell import word
 from opencoti_patches.series.numbering import Numbers, folder_of
 from opencoti_patches.series.order import beside
 
@@ -19,11 +18,11 @@ def keep(folder: str, patch: str, series: Series, *, merged: bool) -> tuple[str,
         return ()
     at = 1 + names.index(patch) if patch else 0
     if merged:
-        return (f"opencoti-patches regen {quote(names[at])} --from {quote(folder)}",) if at < len(names) else ()
-    into = (f"opencoti-patches refresh {quote(patch)} {quote(folder)}",) if patch else ()
-    new = f"opencoti-patches new NAME --from {quote(folder)}"
+        return (f"opencoti-patches regen {word(names[at])} --from {word(folder)}",) if at < len(names) else ()
+    into = (f"opencoti-patches refresh {word(patch)} {word(folder)}",) if patch else ()
+    new = f"opencoti-patches new NAME --from {word(folder)}"
     if at < len(names):
-        new += f" --after {quote(patch)}" if patch else " --first"
+        new += f" --after {word(patch)}" if patch else " --first"
     try:
         Numbers(names, at, folder=folder_of(patch), beside=beside(series)).named("NAME", "")
     except Refused:  # the neighbours have the numbers on either side

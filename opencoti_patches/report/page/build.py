@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from opencoti_patches.carry.note import today
 from opencoti_patches.core.model import PatchName, decode, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
 from opencoti_patches.plan.overview import Hot, Seen
 from opencoti_patches.report.advice import short
@@ -115,6 +116,7 @@ def _patch(at: int, s: Seen, row: Mapping[str, Any], drawn: Arcs) -> dict[str, A
         **row,
         "id": f"p{at + 1}",
         "number": printable(number) if number != s.entry.name else str(at + 1),
+        "called": word(s.entry.name),
         "news": s.news,
         "age": _age(s.when.day) if s.when else "",
         "word": upstream_word(s),
