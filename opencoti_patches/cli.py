@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
@@ -227,10 +228,23 @@ def main() -> NoReturn:
     sys.exit(code or 0)
 
 
+def _given(args: Sequence[str]) -> str:
+    """The folder that ``-C`` names, as it was typed; that of the last, which counts."""
+    found = ""
+    for at, arg in enumerate(args):
+        if arg == "-C":
+            found = "".join(args[at + 1 : at + 2])
+        elif arg.startswith("-C"):
+            found = arg[2:]
+    return found
+
+
 def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint: str) -> NoReturn:
     from opencoti_patches.core.model import printable
+    from opencoti_patches.report.there import run_there
 
     message = printable(message)  # it may quote a file: one line stays one
+    hint = run_there(hint, _given(sys.argv[1:]))
     if as_json:
         error: dict[str, Any] = {"code": word, "message": message, "hint": hint}
         try:
@@ -240,11 +254,9 @@ def _fail(command: str, as_json: bool, code: Exit, word: str, message: str, hint
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             click.echo(f"error: {message}", err=True)
     else:
-        from opencoti_patches.report.wrapping import run_there, wrapped
+        from opencoti_patches.report.wrapping import wrapped
 
-        args = sys.argv[1:]
-        there = next((a for i, a in enumerate(args) if i and args[i - 1] == "-C"), "")
-        said, *commands = run_there(hint, there).split("\n")
+        said, *commands = hint.split("\n")
         for line in (f"error: {message}", f"hint: {said}" if hint else ""):
             for row in wrapped(line, 0, 2) if line else ():
                 click.echo(row, err=True)

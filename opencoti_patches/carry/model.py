@@ -53,6 +53,7 @@ class Row(NamedTuple):
     tree: TreeId | None = None  # what it makes, where that is known before it is written
     raw: bytes | None = None
     next: str = ""
+    cause: str = ""  # of a conflict: what is wrong with the patch, where that says what mends it
     gist: str = ""
     clashes: tuple[Clash, ...] = ()
 

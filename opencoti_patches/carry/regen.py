@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from shlex import quote
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, heads, ladder, note, over, rows
@@ -41,6 +40,7 @@ from opencoti_patches.plan.nearest import told_by
 from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.scratch import Scratch, touched
+from opencoti_patches.series.order import called
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.repair import repaired
 
@@ -69,6 +69,16 @@ class _Conflict(Exception):
     """A patch finds no place; the message says why."""
 
     status: Carried = "conflict"
+    cause = ""
+
+
+class _Done(_Conflict):
+    """Nothing is left of a patch; a person has to say what becomes of it."""
+
+    cause = "already-applied"
+
+    def __init__(self) -> None:
+        super().__init__("nothing is left of it: the tree has all that it does")
 
 
 class _Blocked(_Conflict):
@@ -141,7 +151,7 @@ class _Walk:
         if not self._may(entry):
             self.failed.append((entry, parsed))
             reason = "does not apply, and was not asked for"
-            command = f"opencoti-patches regen {quote(entry.name)}"
+            command = f"opencoti-patches regen {called(entry.name, [e.name for e in self.entries])}"
             return Row(name=entry.name, status="conflict", reason=reason, next=command)
         raw, mended = repaired(entry.raw, entry.strip)
         if mended:
@@ -152,7 +162,12 @@ class _Walk:
             parsed = self.parsed[entry.name] = parse(raw, entry.strip, entry.reverse)
         if parsed.defects:  # what cannot be read would be lost
             self.failed.append((entry, parsed))
-            return Row(name=entry.name, status="conflict", reason=f"{parsed.damage}; make it again")
+            return Row(
+                name=entry.name,
+                status="conflict",
+                reason=f"{parsed.damage}; make it again",
+                cause=parsed.defects[0].cause,
+            )
         verdict = diagnose(entry, parsed, errors, self.scratch, self.failed, self.entries[: len(self.rows)])
         if verdict.status == "blocked":
             self.failed.append((entry, parsed))
@@ -172,7 +187,7 @@ class _Walk:
             parsed = parse(entry.raw, entry.strip, entry.reverse)
             self.scratch.ask(touched([parsed]))
         elsewhere = [f"{printable(path)} is {printable(it)} now" for path, it in now.items()]
-        why, status = "", _Conflict.status
+        why, status, cause = "", _Conflict.status, verdict.cause or ""
         tree = Tree(self.scratch, self.store.repo, self.folder)
         rungs: Sequence[Callable[[], Row]] = (
             lambda: self._carried(entry, parsed, mended, verdict.cause or "", elsewhere),
@@ -183,10 +198,10 @@ class _Walk:
             try:
                 return rung()
             except _Conflict as e:
-                why, status = str(e) or why, e.status
+                why, status, cause = str(e) or why, e.status, e.cause or cause
         self.failed.append((entry, parsed))
         problems = tuple(HunkHow(file=p.file, hunk=p.hunk, how=f"{p.cause}: {p.message}") for p in verdict.problems)
-        return Row(name=entry.name, status=status, reason=why or f"{verdict.cause}", hunks=problems)
+        return Row(name=entry.name, status=status, reason=why or f"{verdict.cause}", hunks=problems, cause=cause)
 
     def _known(self, entry: Entry, parsed: Parsed, tree: Tree) -> Ground:
         """The contents that a patch was made on, where the store has them."""
@@ -254,7 +269,7 @@ class _Walk:
         }
         after = self.store.repo.tree_with(before, changes)
         if after == before:
-            raise _Conflict("nothing is left of it: the tree has all that it does")
+            raise _Done
         raw = composed(entry, before, after, self.store.repo)
         found = guards.compare(parsed, parse(raw, entry.strip, entry.reverse))
         doubts = [*moved, *guards.words(found)]
@@ -283,8 +298,8 @@ class _Walk:
             carried = over.carry(entry, ground.parsed, ground.sides)
         except over.Conflict as e:
             raise _Conflict(rows.words(str(e), "the tree")) from None
-        if not carried.left:  # a person has to say what becomes of the patch
-            raise _Conflict("nothing is left of it: the tree has all that it does")
+        if not carried.left:
+            raise _Done
         doubts = (*elsewhere, *(d.said for d in ground.doubts), *carried.doubts)
         row = rows.carried(
             entry,

@@ -16,7 +16,8 @@ from opencoti_patches.core.model import Report, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.core.shell import quoted, word
 from opencoti_patches.report.render import FORMATS, render
-from opencoti_patches.report.wrapping import steps_there, wrapped
+from opencoti_patches.report.there import run_there, there
+from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.series import order
 
 FUNCTION = Callable[..., Any]
@@ -46,9 +47,7 @@ class Run(NamedTuple):
 
     def answer(self, report: Report, ctx: click.Context) -> None:
         """Print the report and end with its exit code."""
-        text = render(report, self.format)
-        if self.format == "text" and self.given:
-            text = "\n".join(steps_there(text.split("\n"), self.given))
+        text = render(there(report, self.given, self.format), self.format)
         if text:  # what machines read is UTF-8, whatever the locale
             click.echo(text if self.format == "text" else text.encode("utf-8", "backslashreplace"))
         ctx.exit(Exit.YES if report.ok else Exit.NO)
@@ -156,7 +155,7 @@ def say_stopped(run: Run, config: Config, store: Store) -> None:
     """Say so on stderr, once patches were written."""
     if not run.quiet and store.session.exists():
         for line in stopped(config, store, order.load(config.patches, config.strip)):
-            click.echo("\n".join(wrapped(f"note: {line}", 0, 2)), err=True)
+            click.echo("\n".join(wrapped(f"note: {run_there(line, run.given)}", 0, 2)), err=True)
 
 
 CHECK_IT = "opencoti-patches check  # or opencoti-patches undo, which takes it back"

@@ -66,7 +66,7 @@ def command(
     from opencoti_patches.carry import from_folder
     from opencoti_patches.carry.regen import regen
     from opencoti_patches.carry.write import put_in_place
-    from opencoti_patches.report.carried import report
+    from opencoti_patches.report.carried import regen_next, report
     from opencoti_patches.tree.settled import adopt, settle
     from opencoti_patches.tree.worktree import At, WorkTree
 
@@ -121,6 +121,7 @@ def command(
             into=into,
             tail=steps([again("--accept-adapted", without="into")] if refused else [CHECK_IT] if taken else [], 0),
             new_files=snapshot.new_files if snapshot else (),
+            next_of=regen_next(rows),
             verbose=run.verbose,
         ),
         ctx,

@@ -129,7 +129,7 @@ def report(
         skipped=skipped,
         more=more,
         tail=tail,
-        next_of=lambda r: (r.next or again if dry_run and not session else _RESOLVED) if r.name == first else "",
+        next_of=lambda r: [r.next or again if dry_run and not session else _RESOLVED] if r.name == first else (),
         verbose=verbose,
     )
 

@@ -9,16 +9,17 @@ from typing import Any
 from opencoti_patches.carry.model import Carried, Clash, Row
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
+from opencoti_patches.report.advice import after_regen
 from opencoti_patches.report.files import listed
-from opencoti_patches.report.wrapping import WIDTH, wrapped
+from opencoti_patches.report.wrapping import WIDTH, steps, wrapped
 
 _SHOWN = 30  # lines of an interdiff
 _CLASHES, _SIDE = 3, 4  # conflicts of a patch, lines of each side
 PLAIN = ("three-way: between unchanged lines", "three-way: its lines are unchanged")  # nothing to see
 _ORDER: tuple[Carried, ...] = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked")
 
-Next = Callable[[Row], str]
-"""The command to run next for a patch in conflict, which can be pasted."""
+Next = Callable[[Row], Sequence[str]]
+"""What to run next for a patch in conflict, and what then: commands that can be pasted, mostly."""
 
 
 def report(
@@ -34,18 +35,17 @@ def report(
     new_files: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
     tail: Sequence[str] = (),
-    next_of: Next | None = None,
+    next_of: Next,
     verbose: bool = False,
 ) -> Report:
     """``written`` and ``deleted`` are paths relative to the project; ``refused`` the adapted patches that nobody
     accepted, which keep everything from being written. ``more`` and ``tail`` are what a command has to say
     beside this, as data and as text."""
     ok = not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in rows)
-    next_of = next_of or _regen_next(rows)
     text: list[str] = []
     for r in rows:
         if r.status != "kept" or r.reason or verbose:
-            text += _block(r, "" if r.name in skipped else next_of(r), skipped, verbose, dry_run or verbose)
+            text += _block(r, () if r.name in skipped else next_of(r), skipped, verbose, dry_run or verbose)
     if new_files:
         text += wrapped(f"new files taken in: {', '.join(map(printable, new_files))}", 0)
     summary = counted(rows, skipped)
@@ -65,7 +65,7 @@ def report(
         summary += f". Deleted: {', '.join(deleted)}" if deleted else ""
     text += [*wrapped(summary + ".", 0), *tail]
     data = {
-        "patches": [_row(r, "" if r.name in skipped else next_of(r)) for r in rows],
+        "patches": [_row(r, () if r.name in skipped else next_of(r)) for r in rows],
         "written": [] if dry_run else [printable(w) for w in written],
         "dry_run": dry_run,
         "needs_acceptance": [printable(n) for n in refused],
@@ -83,21 +83,23 @@ def counted(rows: Sequence[Row], skipped: Set[str] = frozenset()) -> str:
     return ", ".join([*parts, *([f"{left_out} skipped"] if left_out else [])]) or "no patches"
 
 
-def _regen_next(rows: Sequence[Row]) -> Next:
-    """What mends a conflict by hand: that of the first, for there is no tree before the others until then."""
-    from opencoti_patches.report.advice import short
+def regen_next(rows: Sequence[Row]) -> Next:
+    """What mends a conflict by hand: that of the first, for there is no tree before the others until then. ``rows`` are
+    those of the whole series."""
+    names = [r.name for r in rows]
+    at = next((i for i, r in enumerate(rows) if r.status == "conflict"), None)
 
-    stuck = [r for r in rows if r.status == "conflict"]
+    def commands(r: Row) -> Sequence[str]:
+        if r.status != "conflict" or at is None:
+            return ()
+        if said := r.next or rows[at].next:
+            return (said,)
+        return after_regen(rows[at].name, rows[at].cause, rows[at - 1].name if at else None, names)
 
-    def command(r: Row) -> str:
-        if r.status != "conflict":
-            return ""
-        return r.next or stuck[0].next or f"opencoti-patches bootstrap --to {short(stuck[0].name)} --merge WORK"
-
-    return command
+    return commands
 
 
-def _row(r: Row, next_: str) -> dict[str, Any]:
+def _row(r: Row, next_: Sequence[str]) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": printable(r.name),
         "status": r.status,
@@ -110,10 +112,10 @@ def _row(r: Row, next_: str) -> dict[str, Any]:
         row["look"] = list(r.look)
     if r.clashes:
         row["conflicts"] = [c._asdict() for c in r.clashes]
-    return row | ({"next": printable(next_)} if next_ else {})
+    return row | dict(zip(("next", "then"), next_, strict=False))
 
 
-def _block(r: Row, next_: str, skipped: Set[str], verbose: bool, conflicts: bool) -> list[str]:
+def _block(r: Row, next_: Sequence[str], skipped: Set[str], verbose: bool, conflicts: bool) -> list[str]:
     reason = r.gist or r.reason
     lines = wrapped(
         ": ".join([printable(r.name), *([] if r.name in skipped else [r.status]), *filter(None, [reason])]), 0
@@ -131,7 +133,7 @@ def _block(r: Row, next_: str, skipped: Set[str], verbose: bool, conflicts: bool
             lines += [*wrapped(f"{c.file}, line {c.line}:", 4), *(_cut(f"      {x}") for x in marked(c, _SIDE))]
         if len(r.clashes) > _CLASHES:
             lines.append(f"    … {plural(len(r.clashes) - _CLASHES, 'more conflict')}")
-    return [*lines, *([f"    next: {printable(next_)}"] if next_ else [])]  # never broken: it is there to be pasted
+    return [*lines, *steps(next_)]
 
 
 def telling(status: str, reason: str, said: str, how: str) -> bool:

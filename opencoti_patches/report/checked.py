@@ -54,7 +54,7 @@ def report(
     for v in plan.verdicts:
         if v.status != "clean":
             hints[v.name] = advice(v, before, str(where), plan.verdicts)
-            findings += _findings(v, where, "; then ".join(hints[v.name]), no_offset)
+            findings += _findings(v, where, "\nthen: ".join(hints[v.name]), no_offset)
         elif v.problems:
             findings += _findings(v, where, "", no_offset)
         if v.status != "clean" or v.problems or verbose:

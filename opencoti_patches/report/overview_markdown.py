@@ -55,7 +55,7 @@ def _document(found: Answer) -> Iterator[str]:
         yield ""
         before = seen.patches[at - 1].entry.name if at else None
         steps = [*map(printable, advice(s.verdict, before, str(found.about.where), seen.plan.verdicts))]
-        yield from fenced(steps, "sh") if is_command(steps[0]) else [text("; then ".join(steps))]
+        yield from fenced(steps, "sh") if is_command(steps[0]) else [text("; ".join(steps))]
         yield ""
     if len(failed) > _FAILURES:
         yield f"{plural(len(failed) - _FAILURES, 'more failure')}: `opencoti-patches check` tells of all."

@@ -172,7 +172,7 @@ def undone(
     text += [line for f in folders for line in wrapped(f"{from_here(f, start)}: its edits are {again} again", 0)]
     text += wrapped(f"how these were resolved is kept for the next bump: {', '.join(kept)}", 0) if kept else []
     back = "redo" if command == "undo" else "undo"
-    text.append(f"next: opencoti-patches check; opencoti-patches {back} takes it back")
+    text += shown_steps([f"opencoti-patches check  # or opencoti-patches {back}, which takes it back"], 0)
     return Report(command=command, ok=True, data=data, text=tuple(text))
 
 

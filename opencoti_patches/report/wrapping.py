@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opencoti_patches.core.model import printable
-from opencoti_patches.core.shell import quoted
 
 WIDTH = 80
 
@@ -24,7 +23,6 @@ _COMMAND = (
     r"|^(?:\w+: )?(?:git|pip) .*?(?=[,;](?:\s|$)|$)"
     r"|^(?:echo >>|printf '|sed -i ).*"
 )
-_STEPS = ("next: ", "then: ")
 
 
 def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
@@ -53,27 +51,6 @@ def with_short_ids(text: str) -> str:
 def saved_in(paths: Sequence[Path], start: Path) -> list[str]:
     """Where local edits are that were written over, for people in the folder ``start``."""
     return [line for path in paths for line in wrapped(f"saved your edits in {from_here(path, start)}")]
-
-
-def run_there(line: str, given: str) -> str:
-    """A line with the project's folder in the commands that it names, where the program was given one with ``-C``."""
-    if given in ("", "."):
-        return line
-    return re.sub(r"(?<![\w/.-])opencoti-patches (?=[a-z])", lambda _: f"opencoti-patches -C {quoted(given)} ", line)
-
-
-def steps_there(rows: Sequence[str], given: str) -> list[str]:
-    """An answer's lines, with that folder in the commands of what to run next."""
-    found: list[str] = []
-    step = -1  # how far in the step stands whose lines these are
-    for row in rows:
-        line = row.lstrip()
-        indent = len(row) - len(line)
-        step = indent if line.startswith(_STEPS) else step if 0 <= step < indent else -1
-        there = run_there(line, given) if step >= 0 else line
-        pasted = is_command(there.partition(": ")[2])
-        found += [row] if there == line else [" " * indent + there] if pasted else wrapped(there, indent, 2)
-    return found
 
 
 def is_command(step: str) -> bool:
