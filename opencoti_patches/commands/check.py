@@ -53,6 +53,7 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
             plan,
             series,
             where=Path(os.path.relpath(project.config.patches)),  # annotations are read from where it was started
+            typed=os.path.relpath(project.config.patches, run.directory),
             label=", ".join(s.label for s in project.config.sources),
             no_offset=no_offset,
             stale=stale,

@@ -61,7 +61,7 @@ def command(ctx: click.Context, run: Run, html: str | None, markdown: str | None
         name=config.name,
         label=", ".join(s.label for s in config.sources),
         upstream=", ".join(s.upstream for s in config.sources if s.upstream),
-        where=Path(os.path.relpath(config.patches)),
+        where=Path(os.path.relpath(config.patches, run.directory)),
     )
     found = answer(about, overview(series, plan, standing, held, store))
     made: dict[str, str] = {}

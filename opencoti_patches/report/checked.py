@@ -31,6 +31,7 @@ def report(
     *,
     where: Path,
     label: str,
+    typed: str = "",
     no_offset: bool = False,
     stale: Sequence[str] = (),
     unlisted: Sequence[str] = (),
@@ -39,8 +40,9 @@ def report(
     stale_line: int = 1,
     verbose: bool = False,
 ) -> Report:
-    """The report on a plan. ``where`` is the patches folder relative to the project, ``stale`` what the
-    lock and the series disagree about (in line ``stale_line`` of the lock), ``unlisted`` patch files that are not in the series, ``other_base`` whether
+    """The report on a plan. ``where`` is the patches folder from where the program was started, ``typed`` from the folder
+    of ``-C``, if that is another, ``stale`` what the lock and the series disagree about (in line ``stale_line`` of the
+    lock), ``unlisted`` patch files that are not in the series, ``other_base`` whether
     the lock is for another base."""
     ok = (
         plan.ok
@@ -53,7 +55,7 @@ def report(
     hints: dict[PatchName, tuple[str, ...]] = {}
     for v in plan.verdicts:
         if v.status != "clean":
-            hints[v.name] = advice(v, before, str(where), plan.verdicts)
+            hints[v.name] = advice(v, before, typed or str(where), plan.verdicts)
             findings += _findings(v, where, "\nthen: ".join(hints[v.name]), no_offset)
         elif v.problems:
             findings += _findings(v, where, "", no_offset)

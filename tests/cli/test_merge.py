@@ -50,7 +50,7 @@ def test_what_fits_is_in_and_the_rest_is_between_markers(cli: Cli, git: Git, tmp
     name = write_project(tmp_path, git, [BEFORE, AFTER])[0]
     set_base(tmp_path, UPSTREAM)
     said = cli("-C", tmp_path, "check", "--json").json["patches"][0]
-    assert said["next"] == "opencoti-patches regen 0001"
+    assert said["next"] == f"opencoti-patches -C {tmp_path} regen 0001"
     (row,) = cli("-C", tmp_path, "regen", "--json").json["patches"]
     assert (row["status"], row["next"]) == ("conflict", "opencoti-patches bootstrap --to 0001 --merge WORK")
 
@@ -195,7 +195,8 @@ def test_a_damaged_patch_is_not_merged(cli: Cli, tmp_path: Path, hunks: str) -> 
     ran = cli("-C", tmp_path, "bootstrap", "--to", "1", "--merge", "WORK", "--json")
     assert (ran.code, ran.json["error"]["code"]) == (1, "does-not-apply")
     assert "0001-step.patch is damaged at line" in ran.json["error"]["message"]
-    assert cli("-C", tmp_path, "check", "--json").json["patches"][0]["next"] == "opencoti-patches bootstrap WORK"
+    said = cli("-C", tmp_path, "check", "--json").json["patches"][0]
+    assert said["next"] == f"opencoti-patches -C {tmp_path} bootstrap WORK"
     assert cli("-C", tmp_path, "bootstrap", "WORK").code == 0
     whole = numbered(1, 40, n3="3\none").replace("line ", "")
     resolved(tmp_path / "WORK", "a", whole)

@@ -46,7 +46,9 @@ def test_a_source_that_would_be_fetched(project: Project) -> None:
     assert made("init", "other").code == 0
     ran = made("status", "-C", "other")
     assert ran.code == 0
-    assert "(b9445): not in the store yet; run 'opencoti-patches bootstrap'" in ran.out.replace("\n         ", " ")
+    assert "(b9445): not in the store yet; run 'opencoti-patches -C other bootstrap'" in ran.out.replace(
+        "\n         ", " "
+    )
     assert not (made.root / "other/.opencoti").exists()
 
 
