@@ -29,14 +29,11 @@ def command(ctx: click.Context, run: Run, strict: bool) -> None:
     markers, paths and modes are sane, no patch is empty or damaged.
     """
     from opencoti_patches.report.linted import report
-    from opencoti_patches.report.wrapping import run_there
     from opencoti_patches.series.lint import lint, read
 
     config = run.config()
-    if run.format == "json":  # a document is about the project; the other forms are read where it was started
-        where, given = within(config, config.patches), ""
-    else:
-        where, given = os.path.relpath(config.patches), run.given
+    # a document is about the project; the other forms are read where it was started
+    where = within(config, config.patches) if run.format == "json" else os.path.relpath(config.patches)
     reading = read(config.patches, config.strip, Path(where))
-    findings = [f._replace(hint=run_there(f.hint, given)) for f in lint(reading, Path(where))]
+    findings = lint(reading, Path(where))
     run.answer(report(findings, reading.series, where=Path(where), strict=strict), ctx)

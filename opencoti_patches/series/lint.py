@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from posixpath import normpath
-from shlex import quote
 from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, FilePatch, Finding, Hunk, Level, Series, decode, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.doors import fs
 from opencoti_patches.series import order, says
 from opencoti_patches.series.parse import Parsed, parse
@@ -212,7 +212,7 @@ def _repairs(entry: Entry, parsed: Parsed, where: Path) -> dict[str, str]:
     file = str(where / entry.name)
     add, take_off = "add a newline at its end", "take the CR off the ends of its lines"
     if file.isprintable():  # else no one could type it
-        file = quote(f"./{file}" if file.startswith("-") else file)
+        file = word(file)
         # binary data wants an empty line behind its last one
         binary = parsed.files and parsed.files[-1].binary and any(d.cause == "missing-newline" for d in parsed.defects)
         cut = binary and not entry.raw.endswith(b"\n")

@@ -52,7 +52,10 @@ def test_what_fits_is_in_and_the_rest_is_between_markers(cli: Cli, git: Git, tmp
     said = cli("-C", tmp_path, "check", "--json").json["patches"][0]
     assert said["next"] == f"opencoti-patches -C {tmp_path} regen 0001"
     (row,) = cli("-C", tmp_path, "regen", "--json").json["patches"]
-    assert (row["status"], row["next"]) == ("conflict", "opencoti-patches bootstrap --to 0001 --merge WORK")
+    assert (row["status"], row["next"]) == (
+        "conflict",
+        f"opencoti-patches -C {tmp_path} bootstrap --to 0001 --merge WORK",
+    )
 
     ran = cli("-C", tmp_path, "bootstrap", "--to", "0001", "--merge", "WORK", "--json")
     assert ran.code == 1
