@@ -224,13 +224,8 @@ class _Walk:
             damage = self.parsed[entry.name].damage
             what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"
             row = self._conflict(entry, f"it did not apply on the old base either{what}", ())
-            return (
-                row
-                if damage
-                else row._replace(
-                    next=f"opencoti-patches regen {order.called(entry.name, [e.name for e in self.entries])}"
-                )
-            )
+            called = order.called(entry.name, [e.name for e in self.entries])
+            return row if damage else row._replace(next=f"opencoti-patches regen {called}")
         if entry.reverse:
             return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())
         try:

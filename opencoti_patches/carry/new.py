@@ -16,8 +16,9 @@ from opencoti_patches.core.progress import Progress
 from opencoti_patches.core.shell import word
 from opencoti_patches.plan.strict import check
 from opencoti_patches.series import lock
+from opencoti_patches.series.beside import beside
 from opencoti_patches.series.numbering import Numbers, folder_of
-from opencoti_patches.series.order import LOCK_FILE, beside, entry_of
+from opencoti_patches.series.order import LOCK_FILE, entry_of
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed, stale_claims
 from opencoti_patches.tree import trees
 

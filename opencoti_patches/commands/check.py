@@ -35,6 +35,7 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
     from opencoti_patches.plan.strict import check
     from opencoti_patches.report.checked import report
     from opencoti_patches.series import lock
+    from opencoti_patches.series.beside import unlisted
 
     project = open_project(run)
     series = project.series.upto(order.find(project.series, to) if to else None)
@@ -58,7 +59,7 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
             no_offset=no_offset,
             stale=stale,
             other_base=claim is not None and claim.base != plan.base,
-            unlisted=order.unlisted(project.series),
+            unlisted=unlisted(project.series),
             stale_level="error" if locked or damage else "warning",
             stale_line=damage.line if damage else 1,
             verbose=run.verbose,

@@ -30,6 +30,7 @@ def _answer(folder: Path) -> str | None:
     from opencoti_patches.plan.chain import Records, keys
     from opencoti_patches.report.checked import report
     from opencoti_patches.series import lock, order
+    from opencoti_patches.series.beside import unlisted
 
     config = load(folder.resolve())
     store = Store.of(config.root)
@@ -54,6 +55,6 @@ def _answer(folder: Path) -> str | None:
         series,
         where=Path(os.path.relpath(config.patches)),
         label=", ".join(s.label for s in config.sources),
-        unlisted=order.unlisted(series),
+        unlisted=unlisted(series),
     )
     return None if said.findings else "\n".join(said.text)

@@ -12,8 +12,9 @@ from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import FilePatch, PatchName, Series, decode, printable
 from opencoti_patches.doors import fs
 from opencoti_patches.series import mails
+from opencoti_patches.series.beside import beside
 from opencoti_patches.series.numbering import Folders, named
-from opencoti_patches.series.order import SERIES_FILE, beside, checked_strip, entry_of, load, read_file, read_lines
+from opencoti_patches.series.order import SERIES_FILE, checked_strip, entry_of, load, read_file, read_lines
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import Addition, Placement, line_of, placed
 from opencoti_patches.series.repair import repaired

@@ -17,6 +17,7 @@ from opencoti_patches.core.model import Entry, FilePatch, Finding, Hunk, Level, 
 from opencoti_patches.core.shell import word
 from opencoti_patches.doors import fs
 from opencoti_patches.series import order, says
+from opencoti_patches.series.beside import words_of
 from opencoti_patches.series.parse import Parsed, parse
 
 _MODES = ("100644", "100755", "120000")
@@ -63,7 +64,7 @@ def read(folder: Path, strip: int, where: Path) -> Reading:
             rule, message, hint = found
             troubles.append(_finding(where / order.SERIES_FILE, number, rule, message, hint=hint))
         named.update(map(normpath, raw.split()[:1]))
-        off |= order.words_of(raw.partition("#")[2])
+        off |= words_of(raw.partition("#")[2])
     series = Series(dir=folder, entries=tuple(entries), listed=True)
     return Reading(
         series=series,

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
-from opencoti_patches.core.shell import word
 
 SERIES_FILE = "series"
 LOCK_FILE = "series.lock"
@@ -150,7 +149,7 @@ def load(folder: Path, strip: int = 1) -> Series:
     file = folder / SERIES_FILE
     listed = file.is_file()
     if listed:
-        lines = [line for line in read_lines(_text(file)) if line.name]
+        lines = [line for line in read_lines(text_of(file)) if line.name]
     else:
         found = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES and p.exists() and not p.is_dir()]
         lines = [Line(n, n) for n in sorted(map(_plain, found), key=numeric_order)]
@@ -183,7 +182,8 @@ def entry_of(folder: Path, name: str, raw: bytes, *, strip: int = 1, reverse: bo
     )
 
 
-def _text(file: Path) -> str:
+def text_of(file: Path) -> str:
+    """The series file. Errors: UsageError ``no-series``, and those of ``read_file``."""
     try:
         return decode(read_file(file, SERIES_FILE)[0])
     except OSError as e:
@@ -240,28 +240,6 @@ def in_its_place(folder: Path, name: str) -> str:
     return f"{name} is a link to a file that is not there" if (folder / name).is_symlink() else ""
 
 
-def beside(series: Series) -> list[str]:
-    """Patch files in the folder that are none of the series, such as disabled ones."""
-    if not series.listed:
-        return []
-    names = {normpath(e.name) for e in series.entries}
-    return [n for n in os.listdir(series.dir) if n.endswith(SUFFIXES) and n not in names]
-
-
-def unlisted(series: Series) -> tuple[str, ...]:
-    """Patch files in the folder of which the series file says nothing, not even in a comment."""
-    left = beside(series)
-    if not left:
-        return ()
-    words = words_of(_text(series.dir / SERIES_FILE))
-    return tuple(sorted(n for n in left if n not in words))
-
-
-def words_of(text: str) -> set[str]:
-    """The words of a text that may be names of patch files, ``./`` and the like taken off."""
-    return {form for w in text.split() for form in (w.strip("#.,:;()'\""), normpath(w.strip("#,:;()'\"").rstrip(".")))}
-
-
 def stamp_of(st: os.stat_result) -> tuple[int, ...]:
     """What changes when a file does."""
     return st.st_mtime_ns, st.st_size, st.st_ctime_ns, st.st_ino
@@ -289,6 +267,8 @@ def short(name: str) -> str:
 
 def called(name: str, names: Sequence[str]) -> str:
     """A patch of ``names`` as a word of a command line: its number, where ``find`` takes that for it, else its name."""
+    from opencoti_patches.core.shell import word
+
     number = short(name)
     try:
         alone = meant(names, (), number)[0] == name
@@ -313,6 +293,8 @@ def find(series: Series, wanted: str) -> PatchName:
     if hit:
         return hit
     if out:
+        from opencoti_patches.core.shell import word
+
         why = f" ({printable(outs[out].why)})" if outs[out].why else ""
         raise UsageError("disabled-patch", f"{printable(out)} is disabled{why}", f"opencoti-patches enable {word(out)}")
     from difflib import get_close_matches

@@ -14,10 +14,11 @@ from opencoti_patches.core.model import Entry, FilePatch, PatchName, blob_id, en
 from opencoti_patches.core.words import plural
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
+from opencoti_patches.series.beside import beside
 from opencoti_patches.series.header import author_lines
 from opencoti_patches.series.heading import heading
 from opencoti_patches.series.numbering import Numbers, folder_of, parted
-from opencoti_patches.series.order import beside, entry_of, with_renamed
+from opencoti_patches.series.order import entry_of, with_renamed
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.placing import line_of
 from opencoti_patches.series.says import what_and_why

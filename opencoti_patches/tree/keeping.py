@@ -5,8 +5,8 @@ from __future__ import annotations
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Series
 from opencoti_patches.core.shell import word
+from opencoti_patches.series.beside import beside
 from opencoti_patches.series.numbering import Numbers, folder_of
-from opencoti_patches.series.order import beside
 
 
 def keep(folder: str, patch: str, series: Series, *, merged: bool) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import pytest
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Finding
 from opencoti_patches.series import order
+from opencoti_patches.series.beside import unlisted
 from opencoti_patches.series.lint import lint, read
 
 HEAD = b"Say what it does\n\nAnd why it does that.\n\n"
@@ -142,7 +143,7 @@ def test_another_spelling_is_the_same_patch(tmp_path: Path) -> None:
     patches = dict.fromkeys(["0001-a.patch", "1-b.patch", "2-off.patch"], GOOD)
     found = _lint(tmp_path, patches, "./0001-a.patch\n1-b.patch\n# disabled: ./2-off.patch\n")
     assert _short(found) == [("series", 2, "error", "number-twice")]
-    assert order.unlisted(order.load(tmp_path)) == ()
+    assert unlisted(order.load(tmp_path)) == ()
 
 
 def test_hidden_folders_hold_no_patches_of_the_series(tmp_path: Path) -> None:
