@@ -152,7 +152,7 @@ def test_only_what_was_built_from_the_tip_is_started(cli: Cli, project: Served) 
     def refused() -> str:
         ran = smoked(cli, root, "--json")
         assert (ran.code, ran.json["error"]["code"]) == (1, "not-built")
-        assert ran.json["error"]["hint"] == "opencoti-patches build cpu"
+        assert ran.json["error"]["hint"] == f"opencoti-patches -C {root} build cpu"
         return str(ran.json["error"]["message"])
 
     assert refused() == "cpu is not built"
