@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import decode, printable
+from opencoti_patches.series.order import RESOLUTIONS_FILE
 
-FILE = "resolutions.jsonl"
+FILE = RESOLUTIONS_FILE
 BEGIN, END = "<<<<<<< upstream\n", ">>>>>>> the patch\n"
 _MARKS = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
 _KEYS = ({"path", "found", "put"}, {"path", "found", "put", "mode"})

@@ -22,8 +22,8 @@ def check(
     tip: bool = True,
 ) -> Plan:
     """Judge every patch of the series on ``base``. Writes nothing but the store. ``fresh`` believes no
-    record, and no object or listing of the store that is not what its name says. ``tip=False``: nobody will ask for the tip's tree, and writing it may cost more than the verdict;
-    ``Plan.tip`` may then be None though all applied.
+    record, and no object or listing of the store that is not what its name says. ``tip=False``: nobody will ask for
+    the tip's tree, and writing it may cost more than the verdict; ``Plan.tip`` may then be None though all applied.
 
     Errors: CouldNot when git itself fails, ``store`` for one that is damaged. A patch that does not apply is data.
     """

@@ -35,13 +35,6 @@ _NEXT: dict[str, tuple[str, ...]] = {
 }
 
 
-def short(name: str) -> str:
-    """How people call a patch: its number where it has one."""
-    from opencoti_patches.series import order
-
-    return order.short(name)
-
-
 def advice(verdict: Verdict, before: PatchName | None, patches: str, others: Sequence[Verdict]) -> tuple[str, ...]:
     """The command to run next for a patch that is not clean, and what to do then, if there is more.
     ``before`` is the patch before it, ``patches`` the patches folder as people type it, ``others`` what is said of the

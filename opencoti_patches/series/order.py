@@ -18,8 +18,9 @@ from opencoti_patches.core.model import Entry, PatchName, Series, decode, printa
 
 SERIES_FILE = "series"
 LOCK_FILE = "series.lock"
+RESOLUTIONS_FILE = "resolutions.jsonl"
 SUFFIXES = (".patch", ".diff")
-_OWN = (SERIES_FILE, LOCK_FILE, "resolutions.jsonl")  # files of the folder that are none, and that runs write
+_OWN = (SERIES_FILE, LOCK_FILE, RESOLUTIONS_FILE)  # files of the folder that are none, and that runs write
 MARKER = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _NUMBER = re.compile(r"(\d+)[-_.]")
