@@ -9,6 +9,7 @@ from opencoti_patches.carry import doubtful, home, threeway
 from opencoti_patches.carry.in_way import can_link, in_way, left_alone, obstacle, other_kind
 from opencoti_patches.carry.merged import markers
 from opencoti_patches.carry.model import Marked
+from opencoti_patches.carry.place import Brought
 from opencoti_patches.carry.tally import Sides
 from opencoti_patches.core.model import NOT_TEXT, FilePatch, IndexEntry, PatchName, TreeId, blob_id, is_full_id
 from opencoti_patches.doors import fs
@@ -68,11 +69,12 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
             conflicts.append(path)
             continue
         merged: tuple[bytes, bool] | None = (now or b"", True)
+        ours = after if now is None else _following(f, (before, now, after), sides)
         if before != after or now is None:
-            merged = repo.merge_file(now or b"", b"".join(before), b"".join(after), name, folder)
+            merged = repo.merge_file(now or b"", b"".join(before), b"".join(ours), name, folder)
         if merged is not None and not merged[1] and now is not None:
             merged = _fewer(
-                merged, f, (before, now, after), sides, lambda a, b, c: repo.merge_file(a, b, c, name, folder)
+                merged, f, (before, now, ours), sides, lambda a, b, c: repo.merge_file(a, b, c, name, folder)
             )
         there = sides.now(path) if moves and not _goes(path, exact) else None
         if merged is not None and there is not None:  # upstream has another file of that name
@@ -90,6 +92,24 @@ def marked(name: PatchName, exact: Parsed, sides: Sides, repo: Repository, folde
         del files[path]  # what the patch takes out of its way stays, for upstream changed that
         conflicts.append(path)
     return Marked(files=files, conflicts=tuple(dict.fromkeys(conflicts or gone or files)))
+
+
+def _following(f: FilePatch, three: tuple[Lines, bytes, Lines], sides: Sides) -> Lines:
+    """The patched one of ``three`` (before, now, patched), with added lines as they follow upstream's edits of the file: as
+    the report has them, and a merge would not."""
+    before, now, after = three
+    if b"".join(before) == now:
+        return after
+    follower = sides.follower(before, now)
+    there: dict[int, list[Brought]] = {}
+    for b in threeway.bring(f, follower.a, follower, threeway.NOWHERE).brought:
+        there.setdefault(b.was, []).append(b)
+    ours = []
+    for c in threeway.changes_of(f):
+        b, *others = there.get(c.lo, [Brought(c.hunk, c.lo, c.hi, c.added, "")])
+        follows = not (others or b.done or b.moved) and follower.a.new[b.lo : b.hi] == before[c.lo : c.hi]
+        ours.append(Brought(c.hunk, c.lo, c.hi, b.added if follows else c.added, ""))
+    return threeway.applied(before, ours)
 
 
 def _fewer(

@@ -72,3 +72,22 @@ def test_a_doubt_stays_between_markers(carry: Carry, diff: Diff, certain: bool) 
         ">>>>>>> 0001-f.patch\n"
     )
     assert Path(ran["worktree"], "f.c").read_text() == edited(*beside, THEIRS[0], (20, conflict))
+
+
+@pytest.mark.parametrize("conflict", [True, False])
+def test_what_follows_upstream_does_so_for_a_person_too(carry: Carry, diff: Diff, conflict: bool) -> None:
+    """In a file with a conflict and in one without: the report says that it follows, and git's merge does not."""
+    use, renamed = (12, "int a_line_of_its_own_12;\nint ours = count(1);\n"), [(2, "int a = number(1);\n")]
+    renamed.append((3, "int b = number(2);\n"))
+    old = edited((2, "int a = count(1);\n"), (3, "int b = count(2);\n"))
+    ours = edited((2, "int a = count(1);\n"), (3, "int b = count(2);\n"), use, *[CLASH] * conflict)
+    new = {"f.c": edited(*renamed, *[THEIRS[1]] * conflict), "g.c": edited(THEIRS[1])}
+    run = carry(
+        {"f.c": old, "g.c": OLD}, new, {"0001-f.patch": diff("f.c", old, ours) + diff("g.c", OLD, edited(CLASH))}
+    )
+    ran = run("bump", "new", "--json").json
+    (row,) = [h for h in ran["patches"][0]["hunks"] if h["file"] == "f.c" and "count" in h["how"]]
+    assert row["how"].endswith("follows the renaming of count to number")
+    lines = Path(ran["worktree"], "f.c").read_text().splitlines()
+    assert lines[lines.index("int a_line_of_its_own_12;") + 1] == "int ours = number(1);"
+    assert ("<<<<<<< upstream" in lines) == conflict
