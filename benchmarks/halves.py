@@ -127,6 +127,8 @@ def bump(folder: Path, names: list[str]) -> dict[str, dict[str, str]]:
     (folder / "patches" / "series").write_text("".join(f"{name}\n" for name in names))
     command = [*TOOL, "-C", str(folder), "bump", "new", "--json", "--accept-adapted"]
     done = subprocess.run(command, capture_output=True, check=False)
+    if not done.stdout:
+        raise SystemExit(done.stderr.decode())
     return {row["name"]: row for row in json.loads(done.stdout)["patches"]}
 
 

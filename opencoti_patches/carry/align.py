@@ -64,7 +64,7 @@ class Alignment:
     def _slide(self) -> None:
         """White space aside, a diff may take any of several closing braces for the one that was there. One
         of the same bytes right before the next line that stayed is meant."""
-        for i in range(len(self.old) - 2, -1, -1):
+        for i in range(len(self.old) - 1, -1, -1):
             if self.exact[i] is not None:
                 continue
             text = squeezed(self.old[i])

@@ -58,16 +58,17 @@ class Follower:
         return names + pieces
 
     def merged(self, old: Sequence[bytes], new: Sequence[bytes], added: Sequence[bytes]) -> list[bytes] | None:
-        """``added`` with the edits that lead from ``old`` to ``new``, word by word; None where both
-        change the same words."""
-        if len(old) != len(added):
+        """``added`` with the edits that lead from ``old`` to ``new``, word by word; None where both change the same words, or
+        where it is not known which line replaces which."""
+        pairs = dict(enumerate(range(len(old)))) if len(old) == len(added) else _pairs(old, added)
+        if len(pairs) < len(old):
             return None
-        found = []
-        for o, n, mine in zip(old, new, added, strict=True):
-            one = merge_words(tokens(o), tokens(n), tokens(mine))
+        found = list(added)
+        for i, j in pairs.items():
+            one = merge_words(tokens(old[i]), tokens(new[i]), tokens(added[j]))
             if one is None:
                 return None
-            found.append(b"".join(one))
+            found[j] = b"".join(one)
         return found
 
     def respaced(self, old: Sequence[bytes], new: Sequence[bytes], added: Sequence[bytes]) -> list[bytes] | None:
@@ -76,7 +77,7 @@ class Follower:
         if len(old) == len(added):
             return self.merged(old, new, added)
         found = list(added)
-        for i, j in Alignment(old, added, [Region(0, len(old), 0, len(added))]).edited.items():
+        for i, j in _pairs(old, added).items():
             one = self.merged(old[i : i + 1], new[i : i + 1], added[j : j + 1])
             found[j] = one[0] if one else found[j]
         return found
@@ -99,6 +100,11 @@ class Follower:
         agreed = {s for front, s in found if front == depth} or {s for _, s in found}
         shift = agreed.pop() if len(agreed) == 1 else (b"", b"")
         return None if shift[0] == shift[1] else shift
+
+
+def _pairs(old: Sequence[bytes], added: Sequence[bytes]) -> dict[int, int]:
+    """Which of the added lines an old one became."""
+    return Alignment(old, added, [Region(0, len(old), 0, len(added))]).edited
 
 
 def _replaced(text: bytes, old: bytes, new: bytes) -> bytes:
@@ -132,6 +138,12 @@ def _shift(old: bytes, new: bytes) -> tuple[bytes, bytes]:
     while same < min(len(a), len(b)) and a[len(a) - 1 - same] == b[len(b) - 1 - same]:
         same += 1
     return a[: len(a) - same], b[: len(b) - same]
+
+
+def tells_depth(line: bytes) -> bool:
+    """Whether the indentation of a line says how deep the code is there: not of a blank one, nor of one for the preprocessor
+    that stands in the first column."""
+    return bool(line.strip()) and not _DIRECTIVE.match(line)
 
 
 def shifted(line: bytes, taken: bytes, put: bytes) -> bytes:

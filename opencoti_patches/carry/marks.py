@@ -127,8 +127,9 @@ def _fewer(
     alignment = follower.a
     changes = {c.lo: c for c in threeway.changes_of(f)}
     result = threeway.bring(f, alignment, follower, threeway.NOWHERE)
-    doubted = {number for number, _ in doubtful.doubts(f, alignment, result.brought)}
-    placed = [b for b in result.brought if not b.done and b.hunk not in doubted and b.added == changes[b.was].added]
+    sure = [b for b in result.brought if b.sure]
+    doubted = {number for number, _ in doubtful.doubts(f, alignment, sure)}
+    placed = [b for b in sure if not b.done and b.hunk not in doubted and b.added == changes[b.was].added]
     if not placed:
         return merged
     stood = [b._replace(lo=b.was, hi=changes[b.was].hi) for b in placed]

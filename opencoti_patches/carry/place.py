@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from opencoti_patches.carry import lists
 from opencoti_patches.carry.align import Alignment, bare
-from opencoti_patches.carry.follow import Follower, counted
+from opencoti_patches.carry.follow import Follower, counted, tells_depth
 from opencoti_patches.plan.places import squeezed
 
 _NEAR = 10  # lines from a place that count as beside it
@@ -189,7 +189,11 @@ class Place:
         where a sorted list wants them; else behind upstream's, as a patch does, and somebody has to look."""
         if before != after:
             at, which = (lo, "before") if before else (hi, "after")
-            return self._brought(at, at, f"upstream edits beside it; stays with the unchanged line {which}", True)
+            how = f"upstream edits beside it; stays with the unchanged line {which}"
+            # that line, if it says anything, is as deep as it was, and so is the place beside it
+            stays = self.c.lo - 1 if before else self.c.lo
+            as_deep = any(map(tells_depth, self.a.old[stays : stays + 1]))  # the end of the file does not tell
+            return self._brought(at, at, how, True, self.c.added if as_deep else None)
         ours, theirs = self.c.added, self.a.new[lo:hi]
         old, at = self.a.old, self.c.lo
         if (found := lists.order(old[max(at - 2, 0) : at], theirs, old[at : at + 2], ours)) is not None:

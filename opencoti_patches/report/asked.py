@@ -7,8 +7,7 @@ from typing import Any
 
 from opencoti_patches.core.model import PatchName, Report, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.stacked import cut
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import cut, wrapped
 from opencoti_patches.series.order import short
 from opencoti_patches.stack.asking import Hit, Owned
 from opencoti_patches.stack.deps import Needs, On, standing_on
@@ -96,7 +95,7 @@ def find(wanted: str, hits: Sequence[Hit], *, quiet: bool = False) -> Report:
             text += wrapped(f"{printable(h.patch)}: {printable(h.file)}")
             at = (h.patch, h.file)
         if not quiet:
-            text.append(cut(f"  {h.line:>6} {h.sign}{printable(h.text.decode('utf-8', 'surrogateescape'))}"))
+            text += cut([f"  {h.line:>6} {h.sign}{printable(h.text.decode('utf-8', 'surrogateescape'))}"])
     if quiet:
         text = list(dict.fromkeys(printable(h.patch) for h in hits))
     if not hits and not quiet:

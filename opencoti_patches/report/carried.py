@@ -11,7 +11,7 @@ from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import after_regen
 from opencoti_patches.report.files import listed
-from opencoti_patches.report.wrapping import WIDTH, steps, wrapped
+from opencoti_patches.report.wrapping import cut, steps, wrapped
 
 _SHOWN = 30  # lines of an interdiff
 _CLASHES, _SIDE = 3, 4  # conflicts of a patch, lines of each side
@@ -125,12 +125,12 @@ def _block(r: Row, next_: Sequence[str], skipped: Set[str], verbose: bool, confl
     if r.status == "adapted":
         seen = [*r.interdiff, *r.look]
         most = len(seen) if verbose else _SHOWN
-        lines += [_cut(f"    {row}") for row in seen[:most]]
+        lines += cut([f"    {row}" for row in seen[:most]])
         if len(seen) > most:
             lines.append(f"    … {plural(len(seen) - most, 'more line')}; -v shows them")
     if conflicts:  # else they lie in the worktree, or will
         for c in r.clashes[:_CLASHES]:
-            lines += [*wrapped(f"{c.file}, line {c.line}:", 4), *(_cut(f"      {x}") for x in marked(c, _SIDE))]
+            lines += [*wrapped(f"{c.file}, line {c.line}:", 4), *cut([f"      {x}" for x in marked(c, _SIDE)])]
         if len(r.clashes) > _CLASHES:
             lines.append(f"    … {plural(len(r.clashes) - _CLASHES, 'more conflict')}")
     return [*lines, *steps(next_)]
@@ -151,7 +151,3 @@ def marked(clash: Clash, most: int) -> list[str]:
         more = [f"… {plural(len(side) - most, 'more line')}"] if len(side) > most + 1 else side[most:]
         rows += [mark, *side[:most], *more]
     return [*rows, ">>>>>>> the patch"]
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"

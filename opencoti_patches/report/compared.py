@@ -8,8 +8,7 @@ from typing import Any
 
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.stacked import cut
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import cut, wrapped
 from opencoti_patches.stack.compare import Fate, Pair, Spot
 
 _SAYS: dict[Fate, str] = {
@@ -51,7 +50,7 @@ def _block(p: Pair, verbose: bool) -> list[str]:
     if p.a and p.b and p.moved:
         words.append(f"from place {p.a.place} to {p.b.place}")
     rows = wrapped(f"{names[-1]}: {'; '.join(words)}", 0)
-    return [*rows, *(cut(f"    {row}") for row in p.interdiff)] if verbose else rows
+    return [*rows, *cut([f"    {row}" for row in p.interdiff])] if verbose else rows
 
 
 def _row(p: Pair, verbose: bool) -> dict[str, Any]:

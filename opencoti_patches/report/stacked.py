@@ -11,7 +11,7 @@ from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.files import REMOVED, listed
-from opencoti_patches.report.wrapping import WIDTH, from_here, wrapped
+from opencoti_patches.report.wrapping import cut, from_here, wrapped
 from opencoti_patches.report.wrapping import steps as shown_steps
 from opencoti_patches.stack.absorb import Edit
 from opencoti_patches.stack.model import Blocker, Change, Fated, Settled
@@ -78,7 +78,7 @@ def report(
 def _block(row: Fated) -> list[str]:
     name = f"{printable(row.was)} is {printable(row.name)} now" if row.was else f"{printable(row.name)}: {row.fate}"
     lines = wrapped(f"{name}: {row.reason}" if row.reason else name, 0)
-    lines += [cut(f"    {line}") for line in row.interdiff[:_SHOWN]]
+    lines += cut([f"    {line}" for line in row.interdiff[:_SHOWN]])
     if len(row.interdiff) > _SHOWN:
         lines.append(f"    … {plural(len(row.interdiff) - _SHOWN, 'more line')}")
     return lines
@@ -98,7 +98,7 @@ def _blocked(blockers: Sequence[Blocker]) -> list[str]:
     for b in blockers:
         what = f"{b.file}:{b.line}, which {printable(b.of)} {_DOES[b.sign]}:" if b.line else ""
         lines += wrapped(what or f"{printable(b.of)} {b.sign} {b.file}", 4)
-        lines += [cut(f"        {b.text}")] if b.line else []
+        lines += cut([f"        {b.text}"]) if b.line else []
     return lines
 
 
@@ -195,8 +195,3 @@ def step_row(step: Step) -> dict[str, Any]:
         "files": [printable(f) for f in step.files],
         "undone": step.undone,
     }
-
-
-def cut(line: str) -> str:
-    """A line of a patch, no longer than the screen is wide."""
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"

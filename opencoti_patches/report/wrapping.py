@@ -9,6 +9,7 @@ from pathlib import Path
 from opencoti_patches.core.model import printable
 
 WIDTH = 80
+_BEFORE = 24  # columns before what two lines differ in, where both are too long to be shown whole
 
 
 def from_here(path: Path, start: Path) -> str:
@@ -65,3 +66,28 @@ def steps(lines: Sequence[str], indent: int = 4) -> list[str]:
         text = f"{'then' if i else 'next'}: {line}"
         rows += [" " * indent + text] if is_command(line) else wrapped(text, indent, 2)
     return rows
+
+
+def cut(lines: Sequence[str]) -> list[str]:
+    """Lines of a patch, no longer than the screen is wide. Where what is shown of two were the same and they are not, both
+    begin shortly before what they differ in."""
+    rows = [line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in lines]
+    alike: dict[str, list[int]] = {}
+    for i, (line, row) in enumerate(zip(lines, rows, strict=True)):
+        if row != line:
+            alike.setdefault(_bare(row), []).append(i)
+    for several in alike.values():
+        texts = {_bare(lines[i]) for i in several}
+        if len(texts) > 1:
+            least, most = min(texts), max(texts)
+            same = next((n for n, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), len(least))
+            for i in several:
+                text = _bare(lines[i])
+                line = lines[i].removesuffix(text) + "…" + text[max(same - _BEFORE, 1) :]
+                rows[i] = line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
+    return rows
+
+
+def _bare(line: str) -> str:
+    """A line of a patch without its signs and its indentation."""
+    return line.lstrip(" +-")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from opencoti_patches.report.wrapping import cut
+
 from .conftest import HEADER, Diff, Ran, Sandbox
 from .documents import checked
 from .test_bump import CODE, CONFLICT, Carry, carry, edit, git, stuck
@@ -380,3 +382,16 @@ def test_the_label_is_the_commit_that_the_sdist_names(index: Index) -> None:
     config = (run.root / "opencoti.toml").read_text()
     assert f'upstream = "{FULL}"\n' in config.partition("[tree]")[0]
     assert run("check").code == 0
+
+
+def test_lines_that_differ_behind_the_edge_begin_shortly_before_that() -> None:
+    long = "ggml_tensor * cur = build_attention_of_heads(q, k, v, mask, sinks, "
+    rows = cut([f"  --    {long}v_mla, scale, il);", f"  -+    {long}v_mla, 0, scale, il);", "  ++    int other;"])
+    assert rows == [
+        "  --    … v, mask, sinks, v_mla, scale, il);",
+        "  -+    … v, mask, sinks, v_mla, 0, scale, il);",
+        "  ++    int other;",
+    ]
+    assert cut(["  -- " + "x" * 90, "  -+ " + "x" * 90]) == [f"  -{s} " + "x" * 74 + "…" for s in "-+"]
+    assert max(map(len, cut([f"+ {'a' * 100}{c}{'b' * 100}" for c in "xyz"]))) == 80
+    assert len(set(cut([f"+ {'a' * 100}{c}{'b' * 100}" for c in "xyz"]))) == 3

@@ -59,17 +59,18 @@ class Options(argparse.Namespace):
     dir: Path
     jobs: int
     no_run: bool
+    project: Path
 
 
-def make(root: Path, patches: bool, targets: list[str], jobs: int) -> tuple[Path, Path]:
-    """Build targets of this project's tree, or of the bare base, in a project of its own at root. Returns the source
-    and the build folder."""
+def make(root: Path, project: Path, patches: bool, targets: list[str], jobs: int) -> tuple[Path, Path]:
+    """Build targets of a project's tree, or of its bare base, in a project of its own at root. Returns the source and the
+    build folder."""
     root.mkdir(parents=True, exist_ok=True)
     launcher = 'launcher = "ccache"\n' if shutil.which("ccache") else ""
-    (root / "opencoti.toml").write_text((ROOT / "opencoti.toml").read_text() + PROFILE + launcher)
+    (root / "opencoti.toml").write_text((project / "opencoti.toml").read_text() + PROFILE + launcher)
     shutil.rmtree(root / "patches", ignore_errors=True)
     if patches:
-        shutil.copytree(ROOT / "patches", root / "patches")
+        shutil.copytree(project / "patches", root / "patches")
     else:
         (root / "patches").mkdir()
     chosen = [arg for target in targets for arg in ("--target", target)]
@@ -98,6 +99,7 @@ def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("mode", choices=TARGETS)
     ap.add_argument("--dir", type=lambda p: Path(p).resolve(), default=ROOT / "build" / "m2")
+    ap.add_argument("--project", type=lambda p: Path(p).resolve(), default=ROOT, help="whose series; default: this one")
     ap.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS", 0)) or os.cpu_count() or 1)
     ap.add_argument("--no-run", action="store_true")
     args, more = ap.parse_known_args(namespace=Options())
@@ -117,9 +119,9 @@ def build_and_run(args: Options, more: list[str]) -> int:
     try:
         test, targets = [sys.executable, str(HERE / "run_m2.py")], TARGETS[args.mode]
         if args.mode == "cpu":
-            src, build = make(args.dir / "base", False, targets, args.jobs)
+            src, build = make(args.dir / "base", args.project, False, targets, args.jobs)
             test += ["--base-src", str(src), "--base-build", str(build)]
-        src, build = make(args.dir / "tip", True, targets, args.jobs)
+        src, build = make(args.dir / "tip", args.project, True, targets, args.jobs)
         if args.mode == "trained":
             test = [sys.executable, str(HERE / "trained.py"), "--build", str(build), "--dir", str(args.dir / "model")]
         else:

@@ -15,6 +15,7 @@
 // options, in front of the command: --rpc HOST:PORT  offload all layers to this device
 //                                   --ngl N          offload N layers only
 //                                   --quick          fewer configurations
+//                                   --no-window-on-device  a sliding window makes no round trip on the device
 //                                   --tolerance T    compare logits with this absolute tolerance, and no state bytes
 //
 // Prints one line for each check and "N passed, N failed" at the end; exits with 1 if a check failed.
@@ -213,6 +214,8 @@ int main(int argc, char ** argv) {
     for (; i < args.size() && args[i].rfind("--", 0) == 0; ++i) {
         if (args[i] == "--quick") {
             quick = true;
+        } else if (args[i] == "--no-window-on-device") {
+            window_on_device = false;
         } else if (args[i] == "--rpc" && i + 1 < args.size()) {
             rpc = args[++i];
         } else if (args[i] == "--ngl" && i + 1 < args.size()) {
@@ -224,7 +227,7 @@ int main(int argc, char ** argv) {
         }
     }
     if (i + 1 >= args.size()) {
-        die("usage: m2_test [--rpc HOST:PORT] [--ngl N] [--quick] [--tolerance T] equal|digest|place|auto|streams|long|refuse|heads|blocks PATH...");
+        die("usage: m2_test [--rpc HOST:PORT] [--ngl N] [--quick] [--no-window-on-device] [--tolerance T] equal|digest|place|auto|streams|long|refuse|heads|blocks PATH...");
     }
 
     llama_log_set(log_callback, nullptr);

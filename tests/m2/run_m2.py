@@ -2,7 +2,7 @@
 """Prove the head split of the KV cache on a built tree.
 
     run_m2.py --src TREE --build BUILD [--base-src TREE --base-build BUILD] [--rpc] [--planted] [--only GROUP,...] [--quick]
-              [--tolerance T]
+              [--no-window-on-device] [--tolerance T]
 
 TREE is a llama.cpp source tree, BUILD its CMake build with at least the target llama; --rpc needs rpc-server and a build
 with GGML_RPC=ON too. The base tree is the one without the patches. build.py makes them all.
@@ -52,6 +52,7 @@ class Options(argparse.Namespace):
     rpc: bool
     planted: bool
     quick: bool
+    no_window_on_device: bool
     tolerance: str
     only: list[str]
     verbose: bool
@@ -64,7 +65,7 @@ class Run:
         self.args = args
         self.tmp = tmp
         self.models = tmp / "models"
-        self.quick = ["--quick"] if args.quick else []
+        self.quick = ["--quick"] * args.quick + ["--no-window-on-device"] * args.no_window_on_device
         self.tolerance = ["--tolerance", args.tolerance] if args.tolerance else []
         self.passed = self.failed = 0
         make_models(self.models)
@@ -337,6 +338,7 @@ def options() -> Options:
     ap.add_argument("--rpc", action="store_true")
     ap.add_argument("--planted", action="store_true")
     ap.add_argument("--quick", action="store_true")
+    ap.add_argument("--no-window-on-device", action="store_true", help="for a base that cannot: see README.md")
     ap.add_argument("--tolerance", default="", help="compare logits with this absolute tolerance, and no states")
     ap.add_argument("--only", type=lambda s: s.split(","), default=list(GROUPS))
     ap.add_argument("-v", "--verbose", action="store_true")

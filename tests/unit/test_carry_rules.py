@@ -77,6 +77,21 @@ def test_a_directive_in_the_first_column_follows_no_indentation(contents: Conten
     assert [line for line in added(found) if line.startswith("+")] == ["+#ifdef OURS", "+        ours();", "+#endif"]
 
 
+def test_a_line_that_stays_with_an_unchanged_one_keeps_its_depth(contents: Contents) -> None:
+    """Upstream wraps the line before: that went deeper, and the end of the block, with which ours stays, did not."""
+    old, wrapped = "void a() {\n    use(1);\n}\n", "void a() {\n    if (b) {\n        use(1);\n    }\n}\n"
+    found = carried(contents, old, old.replace("1);\n", "1);\n    ours();\n"), wrapped)
+    assert added(found) == ["     if (b) {", "         use(1);", "     }", "+    ours();", " }"]
+    assert found.doubts == ()
+
+
+def test_a_line_that_stays_with_a_blank_one_goes_as_deep_as_its_block(contents: Contents) -> None:
+    old, new = "    use(1);\n\nint other;\n", "        use(1);\n        more();\n\nint other;\n"
+    found = carried(contents, old, old.replace("1);\n", "1);\n    ours();\n"), new)
+    assert added(found)[2] == "+        ours();"
+    assert len(found.doubts) == 1
+
+
 def test_a_change_that_lands_in_another_function_is_a_doubt(contents: Contents) -> None:
     body = "{\n    int x = a;\n    step(x);\n    return x;\n}\n"
     ours = body.replace("    step(x);\n", "    step(x);\n    OURS(x);\n")
@@ -143,3 +158,25 @@ def test_one_edit_alone_proves_nothing(contents: Contents) -> None:
     ours = old.replace("    wait(all);\n", "    run(graph, 2);\n    wait(all);\n")
     found = carried(contents, old, ours, old.replace("run(graph, 1)", "run(queue, graph, 1)"))
     assert [line for line in added(found) if line.startswith("+")] == ["+    run(graph, 2);"]
+
+
+def test_one_line_that_became_several_gets_upstreams_edit(contents: Contents) -> None:
+    old = "void a() {\n    cur = attention(q, k, v, mask, sinks, scale);\n}\n"
+    ours = old.replace("sinks, scale);\n", "part(sinks), scale);\n\n    host(cur);\n")
+    found = carried(contents, old, ours, old.replace("sinks, scale", "sinks, 0, scale"))
+    assert [line for line in added(found) if line[0] in "+-"] == [
+        "-    cur = attention(q, k, v, mask, sinks, 0, scale);",
+        "+    cur = attention(q, k, v, mask, part(sinks), 0, scale);",
+        "+",
+        "+    host(cur);",
+    ]
+    assert len(found.doubts) == 1
+
+
+def test_a_removed_line_that_became_none_of_several_is_a_conflict(contents: Contents) -> None:
+    """Upstream edited a line that ours takes away: nobody knows where that edit belongs."""
+    old = "void a() {\n    first(q, k, v);\n    second(mask, sinks, scale);\n}\n"
+    ours = old.replace("    second(mask, sinks, scale);\n", "    x = 1;\n").replace("(q, k, v)", "(p, k, v)")
+    ours = ours.replace("    x = 1;\n", "    x = 1;\n    y = 2;\n")
+    with pytest.raises(over.Conflict, match="the very words"):
+        carried(contents, old, ours, old.replace("v);", "v, n);").replace("scale);", "scale, n);"))
