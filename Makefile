@@ -50,12 +50,18 @@ page-test: setup
 	$(BIN)/python -m pip install --quiet --group browser
 	$(BIN)/python -m pytest tests/cli/test_report_page.py tests/e2e/test_page_browser.py
 
+# The walk of docs/carry.md: this project's own series through four versions of the sdist, every output compared.
+.PHONY: walk
+
+walk: setup
+	$(BIN)/python tests/walk/walk.py
+
 clean:
 	rm -rf $(VENV) .opencoti tree
 
 # The head split of patches/, built in build/m2 and proven (docs/m2.md): on the CPU against itself and the bare base,
 # through rpc-server, with planted bugs, and with a trained model from the package index. Needs cmake and a C++ compiler.
-.PHONY: m2 m2-rpc m2-planted m2-trained
+.PHONY: m2 m2-rpc m2-planted m2-trained m2-walk
 
 m2: setup
 	$(BIN)/python tests/m2/build.py cpu
@@ -68,6 +74,12 @@ m2-planted: setup
 
 m2-trained: setup
 	$(BIN)/python tests/m2/build.py trained
+
+# The same series where a bump took it (tests/walk): make m2-walk [TO=0.3.28]
+TO ?= 0.3.28
+
+m2-walk: setup
+	$(BIN)/python tests/m2/build.py cpu --project tests/walk/$(TO) --dir build/m2-$(TO) --no-window-on-device
 
 # Smoke tests, canary and bisect (docs/build.md) on the real llama-server with a trained model, in build/smoke.
 .PHONY: smoke

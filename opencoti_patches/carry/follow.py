@@ -96,8 +96,8 @@ class Follower:
             j = None if first is None else self.a.now(first)
             if first is not None and j is not None:
                 found.append((_front(self.a.old[first]), _shift(self.a.old[first], self.a.new[j])))
-        depth = next((_front(line) for line in ours if line.strip()), None)
-        agreed = {s for front, s in found if front == depth} or {s for _, s in found}
+        front = next((_front(line) for line in ours if line.strip()), None)
+        agreed = {s for own, s in found if own == front} or {s for _, s in found}
         shift = agreed.pop() if len(agreed) == 1 else (b"", b"")
         return None if shift[0] == shift[1] else shift
 
@@ -144,6 +144,11 @@ def tells_depth(line: bytes) -> bool:
     """Whether the indentation of a line says how deep the code is there: not of a blank one, nor of one for the preprocessor
     that stands in the first column."""
     return bool(line.strip()) and not _DIRECTIVE.match(line)
+
+
+def depth(line: bytes) -> int:
+    """How deep a line is indented, a tab as up to the next of every four columns."""
+    return len(_front(line).expandtabs(4))
 
 
 def shifted(line: bytes, taken: bytes, put: bytes) -> bytes:

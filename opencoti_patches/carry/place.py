@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from opencoti_patches.carry import lists
 from opencoti_patches.carry.align import Alignment, bare
-from opencoti_patches.carry.follow import Follower, counted, tells_depth
-from opencoti_patches.plan.places import squeezed
+from opencoti_patches.carry.follow import Follower, counted, depth, tells_depth
+from opencoti_patches.plan.places import enclosing, squeezed
 
 _NEAR = 10  # lines from a place that count as beside it
+_WAY = 4  # lines from an insertion up to which one that stayed is looked for
 _SAYS = 6  # bytes of a line that says something, more than these
 
 
@@ -234,7 +235,25 @@ class Place:
                 "the line before it is gone; put before the one after",
                 self._telling(self.c.lo) and not self._elsewhere(self.c.lo - 1),
             )
+        if (at := self._between_others()) is not None:
+            return self._brought(at, at, "the lines beside it are gone; put between the next ones that stayed", False)
         return Stuck(change=self.c, why="both lines beside it are gone")
+
+    def _between_others(self) -> int | None:
+        """Where both lines beside an insertion are gone: the place between the next ones, if these stand side by side now,
+        in the same function, and none of those that went was less deep than what is inserted: else the block that it was
+        a part of may be gone."""
+        c, a = self.c, self.a
+        before = next((i for i in range(c.lo - 1, max(c.lo - 1 - _WAY, -1), -1) if a.exact[i] is not None), None)
+        after = next((i for i in range(c.lo, min(c.lo + _WAY, len(a.old))) if a.exact[i] is not None), None)
+        if before is None or after is None or a.exact[after] != (a.exact[before] or 0) + 1:
+            return None
+        ours = min((depth(x) for x in c.added if x.strip()), default=None)
+        gone = [depth(x) for x in a.old[before + 1 : after] if x.strip()]
+        at = a.exact[after]
+        if ours is None or at is None or min(gone, default=ours) < ours:
+            return None
+        return at if enclosing(a.old, c.lo) == enclosing(a.new, at) else None
 
     def _elsewhere(self, line: int) -> bool:
         """Whether an old line that seems gone stands in another place now: then its order mattered."""

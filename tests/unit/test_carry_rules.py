@@ -180,3 +180,27 @@ def test_a_removed_line_that_became_none_of_several_is_a_conflict(contents: Cont
     ours = ours.replace("    x = 1;\n", "    x = 1;\n    y = 2;\n")
     with pytest.raises(over.Conflict, match="the very words"):
         carried(contents, old, ours, old.replace("v);", "v, n);").replace("scale);", "scale, n);"))
+
+
+def test_between_the_next_lines_that_stayed(contents: Contents) -> None:
+    """Upstream moved the line behind and dropped the blank one before; what stands around these is side by side now."""
+    old = "void a(int b) {\n    if (c) {\n        d();\n    }\n\n    check(b);\n    return e();\n}\n"
+    ours = old.replace("    check", "    if (ours) {\n        f();\n    }\n\n    check")
+    new = "void a(int b) {\n    check(b);\n    if (c) {\n        d();\n    }\n    return e();\n}\n"
+    found = carried(contents, old, ours, new)
+    assert added(found)[3:7] == ["+    if (ours) {", "+        f();", "+    }", "+"]
+    assert added(found)[2:8:5] == ["     }", "     return e();"]
+    assert found.doubts == ("f.c, hunk 1: the lines beside it are gone; put between the next ones that stayed",)
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        "void a() {\n    before();\n    after();\n}\n",  # the call is gone, and what it had
+        "void a() {\n    before();\n    call(\n        x,\n        y);\n    after();\n}\n",  # it has others
+    ],
+)
+def test_no_place_where_the_block_is_gone_or_has_others(contents: Contents, new: str) -> None:
+    old = "void a() {\n    before();\n    call(\n        first(1),\n        second(2));\n    after();\n}\n"
+    with pytest.raises(over.Conflict, match="both lines beside it are gone"):
+        carried(contents, old, old.replace("first(1),\n", "first(1),\n        ours,\n"), new)
