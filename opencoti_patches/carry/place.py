@@ -121,10 +121,23 @@ class Place:
                 return self._edited(lo, hi, known)
         left = [n for n in where if n is not None]
         gone = [a.old[c.lo + i] for i, n in enumerate(now) if n is None]
-        if left == known and left and known[-1] + 1 - known[0] == len(left) and not any(map(bare, gone)):
+        together = left == known and bool(left) and known[-1] + 1 - known[0] == len(left)
+        if together and not any(map(bare, gone)):
             how = "its lines are unchanged but for blank ones, which upstream removed, too"
             return self._brought(known[0], known[-1] + 1, how, False)
+        if together and not c.added and not self._moved_away():
+            how = "upstream removed some of its lines, too; removes the others"
+            return self._brought(known[0], known[-1] + 1, how, False)
+        if not (known or c.added or self._moved_away()) and (at := self._bare_gap()) is not None:
+            return Brought(hunk=c.hunk, lo=at, hi=at, added=(), how="upstream removed it, too", done=True)
         return Stuck(change=c, why="upstream changed the lines it removes")
+
+    def _bare_gap(self) -> int | None:
+        """Where the lines stood that the change touches, if upstream put no others where it took these away."""
+        c, a = self.c, self.a
+        regions = [r for r in a.regions if r.old_lo < c.hi and c.lo < r.old_hi]
+        put = any(r.new_lo <= j < r.new_hi for r in regions for j in a.fresh)
+        return None if put or not regions else regions[0].new_lo
 
     def _wrapped(self, lo: int, hi: int) -> bool:
         """Whether upstream put lines right before and right behind these of the new file."""

@@ -72,6 +72,14 @@ template <typename T> static bool set_frac(T &, float frac, long) {
     return frac == 1.0f;
 }
 
+// older trees have a field for mmap alone, newer ones a mode
+template <typename T> static auto no_mmap(T & p, int) -> decltype(p.use_mmap = false, void()) {
+    p.use_mmap = false;
+}
+template <typename T> static auto no_mmap(T & p, long) -> decltype(p.load_mode, void()) {
+    p.load_mode = decltype(p.load_mode)(0);
+}
+
 static std::string stem(const std::string & path) {
     const size_t a = path.find_last_of('/') + 1;
     return path.substr(a, path.find_last_of('.') - a);
@@ -85,7 +93,7 @@ static model_ptr load(const std::string & path, llama_split_mode split_mode = LL
     llama_model_params mp = llama_model_default_params();
     mp.n_gpu_layers = has_device ? ngl : 0;
     mp.split_mode   = split_mode;
-    mp.use_mmap     = false;
+    no_mmap(mp, 0);
     mp.tensor_buft_overrides = on_cpu ? overrides : nullptr;
     model_ptr model(llama_model_load_from_file(path.c_str(), mp), llama_model_free);
     if (!model) {

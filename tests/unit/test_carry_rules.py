@@ -204,3 +204,33 @@ def test_no_place_where_the_block_is_gone_or_has_others(contents: Contents, new:
     old = "void a() {\n    before();\n    call(\n        first(1),\n        second(2));\n    after();\n}\n"
     with pytest.raises(over.Conflict, match="both lines beside it are gone"):
         carried(contents, old, old.replace("first(1),\n", "first(1),\n        ours,\n"), new)
+
+
+STEPS = "void a() {\n    first(1);\n    second(2);\n    third(3);\n    last();\n}\n"
+
+
+def test_of_lines_that_upstream_removed_in_part_the_others_go(contents: Contents) -> None:
+    ours = STEPS.replace("    second(2);\n    third(3);\n", "")
+    found = carried(contents, STEPS, ours, STEPS.replace("    third(3);\n", ""))
+    assert [line for line in added(found) if line[0] in "+-"] == ["-    second(2);"]
+    assert found.doubts == ("f.c, hunk 1: upstream removed some of its lines, too; removes the others",)
+
+
+def test_lines_that_upstream_removed_among_others_are_done(contents: Contents) -> None:
+    """The lines beside them are gone as well, and nothing was put there."""
+    ours = STEPS.replace("    third(3);\n", "").replace("a()", "b()")
+    found = carried(contents, STEPS, ours, STEPS.replace("    second(2);\n    third(3);\n    last();\n", ""))
+    assert [line for line in added(found) if line[0] in "+-"] == ["-void a() {", "+void b() {"]
+
+
+@pytest.mark.parametrize("put", ["    x = y;\n", "    if (x && y) third(3);\n"])
+def test_lines_in_whose_place_upstream_put_others_are_a_conflict(contents: Contents, put: str) -> None:
+    ours = STEPS.replace("    third(3);\n", "")
+    with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
+        carried(contents, STEPS, ours, STEPS.replace("    second(2);\n    third(3);\n    last();\n", put))
+
+
+def test_what_replaces_lines_that_upstream_removed_in_part_is_a_conflict(contents: Contents) -> None:
+    ours = STEPS.replace("    second(2);\n    third(3);\n", "    ours();\n")
+    with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
+        carried(contents, STEPS, ours, STEPS.replace("    third(3);\n", ""))
