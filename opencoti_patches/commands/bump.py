@@ -14,6 +14,7 @@ from opencoti_patches.commands.common import (
     Run,
     complete_patch,
     example,
+    look_at_it,
     open_project,
     options,
     reread,
@@ -284,6 +285,8 @@ def _carry(
         waits=waits,
         notes=[*notes, *target.notes],
         session=is_open or waits is not None,
+        finished=look_at_it(config, any(r.status == "adapted" for r in done.rows)),
         start=run.directory,
+        quiet=run.quiet,
         verbose=run.verbose,
     )

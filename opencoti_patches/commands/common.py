@@ -158,7 +158,7 @@ def say_stopped(run: Run, config: Config, store: Store) -> None:
             click.echo("\n".join(wrapped(f"note: {run_there(line, run.given)}", 0, 2)), err=True)
 
 
-CHECK_IT = "opencoti-patches check  # or opencoti-patches undo, which takes it back"
+_CHECK_IT = "opencoti-patches check  # or opencoti-patches undo, which takes it back"
 _GLOBAL = ("directory", "quiet", "verbose", "as_json", "format_")
 
 
@@ -175,6 +175,20 @@ def again(*more: str, without: str = "", **instead: str) -> str:
         for one in values:
             words += [p.opts[0]] * isinstance(p, click.Option) + [as_word(str(one))] * (value is not True)
     return " ".join([*words, *more])
+
+
+def look_at_it(config: Config, adapted: bool) -> list[str]:
+    """What to run once patches were written: git has taken them, but no compiler has seen what was ``adapted``."""
+    if not adapted:
+        return [_CHECK_IT]
+    why = "no compiler has seen what was adapted"
+    profile = next(iter(config.build), None)
+    return [
+        _CHECK_IT,
+        f"opencoti-patches build {word(profile)}  # {why}"
+        if profile
+        else f"opencoti-patches apply  # and build it: {why}",
+    ]
 
 
 def guard_name(option: str, wanted: str) -> None:

@@ -9,11 +9,11 @@ import click
 
 from opencoti_patches.carry.model import Row
 from opencoti_patches.commands.common import (
-    CHECK_IT,
     Run,
     again,
     complete_patch,
     example,
+    look_at_it,
     open_project,
     options,
     reread,
@@ -22,7 +22,6 @@ from opencoti_patches.commands.common import (
 )
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.report.wrapping import steps
 from opencoti_patches.series import order
 
 
@@ -107,7 +106,8 @@ def command(
             work = WorkTree(run.directory / (folder or ""), store)
             (adopt if written else settle)(work, At(tree=snapshot.now, patch=wanted[0]))  # without any there is no step
     stuck = any(r.status in ("conflict", "blocked") for r in rows)
-    taken = written and accept_adapted and any(r.status == "adapted" for r in rows) and not (into or dry_run or stuck)
+    done = bool(written) and not (into or dry_run or stuck or refused)
+    adapted = any(r.status == "adapted" for r in rows)
     say_stopped(run, config, store)
     hurt = {r.name for r in rows if folder and r.status == "conflict" and not r.reason.endswith(from_folder.AS_BEFORE)}
     shown = [r for r in rows if not wanted or r.name in wanted or r.name in hurt]
@@ -119,9 +119,14 @@ def command(
             dry_run=dry_run,
             refused=[r.name for r in refused],
             into=into,
-            tail=steps([again("--accept-adapted", without="into")] if refused else [CHECK_IT] if taken else [], 0),
+            then=[again("--accept-adapted", without="into")]
+            if refused
+            else look_at_it(config, adapted)
+            if done
+            else [],
             new_files=snapshot.new_files if snapshot else (),
             next_of=regen_next(rows),
+            quiet=run.quiet,
             verbose=run.verbose,
         ),
         ctx,

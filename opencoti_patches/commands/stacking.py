@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opencoti_patches.commands.common import (
-    CHECK_IT,
     FUNCTION,
     Project,
     Run,
     again,
+    look_at_it,
     open_project,
     reread,
     stopped,
@@ -85,7 +85,7 @@ def written(
             *(steps if change.refused or change.left else ()),
             *change.steps,
             *([again("--accept-adapted")] if needs else ()),
-            *([CHECK_IT] if settled and adapted and not dry_run and not change.left else ()),
+            *(look_at_it(config, True) if settled and adapted and not dry_run and not change.left else ()),
             *(_want_why(config, change) if settled and not dry_run else ()),
         ],
         more=more,

@@ -80,13 +80,15 @@ def report(
     waits: Waiting | None,
     notes: Sequence[str],
     session: bool,
+    finished: Sequence[str],
     start: Path,
+    quiet: bool,
     verbose: bool,
 ) -> Report:
     """What became of the series. ``tip`` is the tree after the last patch, None unless all of it could be
     carried; ``again`` the command line that starts this bump; ``disabled`` patches that comments of the series
-    name; ``reused`` those whose conflicts were resolved before; ``session`` whether one is open; ``start`` the folder
-    in which the program runs."""
+    name; ``reused`` those whose conflicts were resolved before; ``session`` whether one is open; ``finished`` what to
+    run once it is written; ``start`` the folder in which the program runs."""
     tail = [line for note in notes for line in wrapped(f"note: {note}", 0)]
     tail += _left_out([r.name for r in rows if r.name in skipped], disabled, bool(written) and not dry_run)
     if new.source.upstream and new.source.upstream != old.source.upstream and tip and not refused:
@@ -97,11 +99,11 @@ def report(
         tail += [f"        {printable(f)}" for f in waits.files]
         tail.append("resolve it there, or go on without it, or give the bump up:")
         tail += _ways(waits.name)
-    elif refused and not any(r.status == "conflict" and r.name not in skipped for r in rows):
-        tail.append(f"next: {_GO_ON if session else again} --accept-adapted")
-    first = next(
-        (r.name for r in rows if r.status == "conflict" and r.name not in skipped), ""
-    )  # it is the next to mend
+    # it is the next to mend
+    first = next((r.name for r in rows if r.status == "conflict" and r.name not in skipped), "")
+    then = list(finished) if written and not dry_run else []
+    if refused and not first:
+        then = [f"{_GO_ON if session else again} --accept-adapted"]
     more: dict[str, Any] = {
         "answer": "carried",
         "deleted": [] if dry_run else [printable(d) for d in deleted],
@@ -129,7 +131,9 @@ def report(
         skipped=skipped,
         more=more,
         tail=tail,
+        then=then,
         next_of=lambda r: [r.next or again if dry_run and not session else _RESOLVED] if r.name == first else (),
+        quiet=quiet,
         verbose=verbose,
     )
 

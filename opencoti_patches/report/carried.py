@@ -35,12 +35,14 @@ def report(
     new_files: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
     tail: Sequence[str] = (),
+    then: Sequence[str] = (),
     next_of: Next,
+    quiet: bool = False,
     verbose: bool = False,
 ) -> Report:
     """``written`` and ``deleted`` are paths relative to the project; ``refused`` the adapted patches that nobody
     accepted, which keep everything from being written. ``more`` and ``tail`` are what a command has to say
-    beside this, as data and as text."""
+    beside this, as data and as text; ``then`` what to run after it, which ``quiet`` leaves out where all is done."""
     ok = not refused and not any(r.status in ("conflict", "blocked") and r.name not in skipped for r in rows)
     text: list[str] = []
     for r in rows:
@@ -63,13 +65,14 @@ def report(
     else:
         summary += f". Written: {listed(written)}"
         summary += f". Deleted: {', '.join(deleted)}" if deleted else ""
-    text += [*wrapped(summary + ".", 0), *tail]
+    text += [*wrapped(summary + ".", 0), *tail, *(() if quiet and ok else steps(then, 0))]
     data = {
         "patches": [_row(r, () if r.name in skipped else next_of(r)) for r in rows],
         "written": [] if dry_run else [printable(w) for w in written],
         "dry_run": dry_run,
         "needs_acceptance": [printable(n) for n in refused],
         "new_files": [printable(p) for p in new_files],
+        "next": [printable(s) for s in then],
         **(more or {}),
     }
     return Report(command=command, ok=ok, data=data, text=tuple(text), cases=tuple(r.name for r in rows))

@@ -99,6 +99,8 @@ def _document(data: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         for row in stuck:
             yield from _conflict(row, data)
+    if data["next"] and not data["dry_run"]:
+        yield from ["Next:", "", *fenced(data["next"], "sh")]
 
 
 def _short(base: Mapping[str, str]) -> str:

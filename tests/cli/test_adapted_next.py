@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 NAME = "0001-tidy.patch"
 CHECK = "next: opencoti-patches check  # or opencoti-patches undo, which takes it back"
+APPLY = "then: opencoti-patches apply  # and build it: no compiler has seen what was adapted"
 
 
 def next_of(out: str) -> str:
@@ -33,7 +34,9 @@ def test_written_anew(command: str, small: Project, forked: Forked) -> None:
     assert (asked.code, next_of(asked.out)) == (1, f"next: opencoti-patches {again}")
     assert "next: " not in forked(*again.split(), "--dry-run").out
     done = forked(*again.split())
-    assert (done.code, next_of(done.out)) == (0, CHECK.replace("patches ", "patches -C ../work "))
+    wanted = [line.replace("patches ", "patches -C ../work ", 1) for line in (CHECK, APPLY)]
+    wanted[0] = wanted[0].replace("or opencoti-patches", "or opencoti-patches -C ../work")
+    assert (done.code, done.out.splitlines()[-2:]) == (0, wanted)
     says = (root / "patches" / NAME).read_text()
     assert says.startswith("Say what\nsmall note (") and "Content adapted.\n\nAnd why.\n\ndiff " in says
     assert forked("check").code == 0
@@ -56,4 +59,24 @@ def test_carried_over_a_refresh(small: Project, forked: Forked, ask: Ask) -> Non
     assert refused["needs_acceptance"] == [NAMES[3]]
     assert refused["next"] == ["opencoti-patches refresh 3 WORK --accept-adapted"]
     assert next_of(forked("refresh", "3", "WORK").out) == f"next: {refused['next'][0]}"
-    assert next_of(forked(*refused["next"][0].split()[1:]).out) == CHECK
+    assert forked(*refused["next"][0].split()[1:]).out.splitlines()[-2:] == [CHECK, APPLY]
+
+
+def test_what_was_written_names_what_looks_at_it(small: Project, forked: Forked, ask: Ask) -> None:
+    small({"0001-moved.patch": HEAD + OTHER_MOVED})
+    assert "next: " not in forked("regen", "--dry-run").out
+    assert ask("regen", "--json", "--dry-run", code=0)["next"] == []
+    assert "next: " not in forked("regen", "--into", "OUT").out
+    assert next_of(forked("regen").out) == CHECK
+    assert ask("regen", "--json", code=0)["next"] == []  # there was nothing to write
+    assert forked("undo").code == 0
+    assert "next: " not in forked("regen", "-q").out
+    assert forked("undo").code == 0
+    assert ask("regen", "--json", "-q", code=0)["next"] == [CHECK.removeprefix("next: ")]
+
+
+def test_what_was_adapted_names_the_build_of_the_project(small: Project, forked: Forked) -> None:
+    root = small({NAME: HEAD + HALF_DONE})
+    forked.write("opencoti.toml", (root / "opencoti.toml").read_text() + '\n[build.small]\nkind = "make"\n')
+    done = forked("regen", "--accept-adapted").out.splitlines()[-2:]
+    assert done == [CHECK, "then: opencoti-patches build small  # no compiler has seen what was adapted"]

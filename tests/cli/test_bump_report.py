@@ -22,6 +22,8 @@ from .test_bump import CODE, CONFLICT, Carry, carry, edit, git, stuck
 
 __all__ = ["carry", "stuck"]
 
+CHECK = "opencoti-patches check  # or opencoti-patches undo, which takes it back"
+APPLY = "opencoti-patches apply  # and build it: no compiler has seen what was adapted"
 FULL = "210a6570ceda20c5d6439172c09ada08c3754cc9"
 
 
@@ -66,7 +68,26 @@ def test_what_waits_for_a_yes_says_how_to_give_it(carry: Carry, diff: Diff) -> N
     assert last == "next: opencoti-patches bump new --accept-adapted"
     done = run(*shlex.split(last.removeprefix("next: "))[1:])
     assert done.code == 0
-    assert done.out.splitlines()[-1].startswith("upstream: ")
+    up, *then = done.out.splitlines()[-3:]
+    assert up.startswith("upstream: ")
+    assert then == [f"next: {CHECK}", f"then: {APPLY}"]
+
+
+def test_a_finished_bump_says_what_to_run_next(carry: Carry, diff: Diff) -> None:
+    patch = diff("a.c", CODE, edit(CODE, ("    check(y);\n", "    check(2 * y);\n")))
+    run = carry({"a.c": CODE}, {"a.c": f"// one more\n{CODE}"}, {"0001-log.patch": patch})
+    tried = run("bump", "new", "--dry-run").out + run("bump", "new", "--dry-run", "--format", "markdown").out
+    assert "next: " not in tried
+    assert "opencoti-patches" not in tried
+    assert run("bump", "new").out.splitlines()[-1] == f"next: {CHECK}"
+    assert run("undo").code == 0
+    assert f"Next:\n\n```sh\n{CHECK}\n```\n" in run("bump", "new", "--format", "markdown").out
+    assert run("undo").code == 0
+    assert "next: " not in run("bump", "new", "-q").out
+    assert run("undo").code == 0
+    done = checked(run("bump", "new", "--json").raw, 0)
+    assert done["next"] == [CHECK]
+    assert run(*shlex.split(CHECK, comments=True)[1:]).code == 0
 
 
 def test_all_files_that_have_markers_left_are_named(carry: Carry, diff: Diff) -> None:

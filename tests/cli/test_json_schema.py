@@ -112,6 +112,7 @@ REGEN: dict[str, Any] = {
     "dry_run": False,
     "needs_acceptance": [],
     "new_files": [],
+    "next": [],
 }
 BUMP: dict[str, Any] = REGEN | {
     "command": "bump",
