@@ -222,7 +222,7 @@ class _Walk:
                 return self._conflict(entry, f"{left_out or 'stands on what does not apply'}: {gone}", ())
         if exact is None:
             damage = self.parsed[entry.name].damage
-            what = f": {damage}; make it again" if damage else "; 'opencoti-patches regen' there first"
+            what = f": {damage}; make it again" if damage else "; regenerate it there first"
             row = self._conflict(entry, f"it did not apply on the old base either{what}", ())
             called = order.called(entry.name, [e.name for e in self.entries])
             return row if damage else row._replace(next=f"opencoti-patches regen {called}")

@@ -21,7 +21,7 @@ from opencoti_patches.carry.model import Marked
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import NOT_TEXT, PatchName, Series, TreeId, printable
-from opencoti_patches.core.shell import word
+from opencoti_patches.core.shell import inline, word
 from opencoti_patches.doors import fs
 from opencoti_patches.series.parse import Parsed
 from opencoti_patches.tree.worktree import At, WorkTree
@@ -109,7 +109,7 @@ def guard_none(store: Store) -> None:
 
 def ways_on(session: Session) -> str:
     """What may come next, in one line."""
-    skip = f", 'opencoti-patches bump --skip {word(session.waits_for)}'" if session.waits_for else ""
+    skip = f", {inline(f'opencoti-patches bump --skip {word(session.waits_for)}')}" if session.waits_for else ""
     return f"'opencoti-patches bump --continue'{skip}, or 'opencoti-patches bump --abort'"
 
 
@@ -212,7 +212,7 @@ def resolution(store: Store, session: Session, parsed: Parsed) -> TreeId:
         raise Refused(
             "no-change",
             f"the worktree has nothing of {session.waits_for} in it",
-            f"resolve it in {folder}, or 'opencoti-patches bump --skip {word(session.waits_for)}'",
+            f"resolve it in {folder}, or {inline(f'opencoti-patches bump --skip {word(session.waits_for)}')}",
         )
     return tree
 

@@ -16,7 +16,7 @@ from opencoti_patches.core.model import Report, Series, TreeId
 from opencoti_patches.core.progress import Progress, Silent
 from opencoti_patches.core.shell import quoted, word
 from opencoti_patches.report.render import FORMATS, render
-from opencoti_patches.report.there import run_there, there
+from opencoti_patches.report.there import run_there
 from opencoti_patches.report.wrapping import wrapped
 from opencoti_patches.series import order
 
@@ -47,7 +47,7 @@ class Run(NamedTuple):
 
     def answer(self, report: Report, ctx: click.Context) -> None:
         """Print the report and end with its exit code."""
-        text = render(there(report, self.given, self.format), self.format)
+        text = render(report, self.format, self.given)
         if text:  # what machines read is UTF-8, whatever the locale
             click.echo(text if self.format == "text" else text.encode("utf-8", "backslashreplace"))
         ctx.exit(Exit.YES if report.ok else Exit.NO)

@@ -53,7 +53,8 @@ def command(ctx: click.Context, run: Run, folder: str) -> None:
     # last, so that a run that was killed can be repeated
     fs.write(root / FILE_NAME, configuration(root.resolve().name).encode())
     written.insert(0, FILE_NAME)
-    run.answer(report(folder, root.resolve(), found, written, kept), ctx)
+    there = folder if folder == "." else os.path.join(run.given, folder)
+    run.answer(report(there, root.resolve(), found, written, kept), ctx)
 
 
 def _refuse(root: Path) -> None:

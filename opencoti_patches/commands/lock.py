@@ -28,7 +28,7 @@ def command(ctx: click.Context, run: Run) -> None:
     """
     from opencoti_patches.base import states
     from opencoti_patches.plan.strict import check
-    from opencoti_patches.report.wrapping import wrapped
+    from opencoti_patches.report.wrapping import steps, wrapped
 
     project = open_project(run)
     folder = project.config.patches
@@ -49,7 +49,7 @@ def command(ctx: click.Context, run: Run) -> None:
         text = (
             *wrapped(f"{printable(first.name)}: {first.status}{f': {first.cause}' if first.cause else ''}"),
             *wrapped(f"the series does not apply, {shown} was left as it is"),
-            "next: opencoti-patches check",
+            *steps(["opencoti-patches check"], 0),
         )
         data |= {"state": "refused", "first_failed": printable(first.name)}
         run.answer(Report(command="lock", ok=False, data=data, text=text), ctx)

@@ -62,6 +62,7 @@ def command(ctx: click.Context, run: Run, html: str | None, markdown: str | None
         label=", ".join(s.label for s in config.sources),
         upstream=", ".join(s.upstream for s in config.sources if s.upstream),
         where=Path(os.path.relpath(config.patches, run.directory)),
+        given=run.given,
     )
     found = answer(about, overview(series, plan, standing, held, store))
     made: dict[str, str] = {}

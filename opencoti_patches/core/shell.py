@@ -15,6 +15,12 @@ def quoted(text: str) -> str:
     return f"$'{''.join(plain)}'"
 
 
+def inline(command: str) -> str:
+    """A command within a sentence, in quotes of which it has none: nobody could tell where it ends else."""
+    sign = next((s for s in "'\"`" if s not in command), "'")
+    return f"{sign}{command}{sign}"
+
+
 def word(text: str) -> str:
     """The name of a patch, file or folder as one word, which is no option either."""
     return quoted(f"./{text}" if text.startswith("-") else text)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from opencoti_patches.core.model import Report, Series, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import Said, wrapped
 
 SERIES_TEXT = """\
 # The patches in the order in which they apply: a name a line, then -pN or -R.
@@ -81,6 +82,8 @@ def report(folder: str, root: Path, found: Series | None, written: Sequence[str]
         text.append(f"{plural(len(found.entries), 'patch')} found in patches/")
         if not found.listed:
             text.append("note: no series file; patches are taken in order of number, then name")
-    go = "" if folder == "." else f"cd {printable(folder)}, "
-    text += wrapped(f"next: {go}see opencoti.toml, then opencoti-patches check")
+    if folder == ".":
+        text.append(Said("next: see opencoti.toml, then opencoti-patches check"))
+    else:  # there no command needs to be told where that is
+        text += wrapped(f"next: cd {word(folder)}, see opencoti.toml, then opencoti-patches check")
     return Report(command="init", ok=True, data=data, text=tuple(text))

@@ -16,7 +16,7 @@ from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
 from opencoti_patches.doors.net import shown
 from opencoti_patches.report import carried
-from opencoti_patches.report.wrapping import from_here, wrapped
+from opencoti_patches.report.wrapping import Said, from_here, wrapped
 
 _GO_ON, _GIVE_UP = "opencoti-patches bump --continue", "opencoti-patches bump --abort"
 _RESOLVED = f"{_GO_ON}  # once it is resolved"
@@ -147,14 +147,14 @@ def _left_out(skipped: Sequence[str], disabled: Sequence[str], done: bool) -> li
     lines = wrapped(f"not carried, {stay} as made for an older base: {', '.join(names)}", 0)
     if done:
         one = word((*skipped, *disabled)[0])
-        lines.append(f"to have {it} back: opencoti-patches enable {one}")
+        lines.append(Said(f"to have {it} back: opencoti-patches enable {one}", whole=True))
     return lines
 
 
 def _ways(waits_for: str, option: str = "") -> list[str]:
     """What may come next, a line each that can be pasted; ``option`` goes with --continue."""
     skip = [f"opencoti-patches bump --skip {word(waits_for)}"] if waits_for else []
-    return [f"    {printable(c)}" for c in (_GO_ON + option, *skip, _GIVE_UP)]
+    return [Said(printable(c), 4, whole=True) for c in (_GO_ON + option, *skip, _GIVE_UP)]
 
 
 def command_line(value: str, source: int | None) -> str:
@@ -201,7 +201,7 @@ def status(session: Session | None, document: dict[str, Any] | None, start: Path
     if document["changed"]:
         text += wrapped("patches or configuration changed since it began, and it does not go on with others", 0)
         text += ["take that back, by hand or, where the last command did it, with the first, or", "give the bump up:"]
-        text += [f"    {_UNDO}", f"    {_GIVE_UP}"]
+        text += [Said(command, 4, whole=True) for command in (_UNDO, _GIVE_UP)]
     else:
         if not session.waits_for:  # all was resolved, and the last run wanted only that
             text += wrapped("nothing is in conflict any more; what was adapted has to be accepted", 0)

@@ -21,7 +21,7 @@ from opencoti_patches.core.model import (
 )
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
-from opencoti_patches.report.wrapping import WIDTH, steps, with_short_ids, wrapped
+from opencoti_patches.report.wrapping import WIDTH, Said, steps, with_short_ids, wrapped
 from opencoti_patches.series.lock import told
 
 
@@ -76,7 +76,7 @@ def report(
             "note: the base is not the one that was locked. To carry the series to it, put the old one back into "
             "opencoti.toml and run 'opencoti-patches bump': it knows both"
         )
-        text += wrapped(words, 0, 2)
+        text.append(Said(words, 0, 2))
     if unlisted:
         few = f"{plural(len(unlisted), 'patch file')} not in the series: {_few([*map(printable, unlisted)])}"
         text += wrapped(f"note: {few}", 0, 2)

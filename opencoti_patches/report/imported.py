@@ -11,7 +11,7 @@ from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.checked import place_of
 from opencoti_patches.report.listed import options_of
-from opencoti_patches.report.wrapping import steps, wrapped
+from opencoti_patches.report.wrapping import Said, steps, wrapped
 from opencoti_patches.series.importing import Imported, Incoming
 
 _MENDED = {
@@ -76,7 +76,7 @@ def report(
         text += wrapped(f"warning: {printable(v.name)}, which stands behind, does not apply any more ({v.cause})", 0)
     if imported.placement.listed_now:
         text += wrapped(f"{folder}/series was written, for the order needs one now")
-    text += wrapped(_summary(imported, plan, folder, dry_run))
+    text.append(Said(_summary(imported, plan, folder, dry_run)))
     data = {
         "patches": rows,
         "renamed": [{"from": printable(a), "to": printable(b)} for a, b in imported.placement.renamed.items()],

@@ -9,7 +9,7 @@ from typing import Any
 
 from opencoti_patches.core.model import Finding, Report, Series, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import Said, wrapped
 
 
 def report(findings: Sequence[Finding], series: Series, *, where: Path, strict: bool = False) -> Report:
@@ -25,7 +25,7 @@ def report(findings: Sequence[Finding], series: Series, *, where: Path, strict: 
         rows = wrapped(f"{place} {f.level}: {f.message} ({f.rule})", 0, 2)
         text += [row.replace("\0", " ") for row in rows]
         if f.hint and last[f.rule, f.hint] == at:  # once
-            text += wrapped(f.hint, 4, 2)
+            text.append(Said(f.hint, 4, 2))
     parts = [plural(counts[level], level) for level in ("error", "warning") if counts[level]]
     text.append(f"{plural(len(series.entries), 'patch')}: {', '.join(parts) or 'no findings'}")
     data = {

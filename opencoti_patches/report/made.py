@@ -8,7 +8,7 @@ from typing import Any
 from opencoti_patches.carry.new import Made
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import Said, wrapped
 from opencoti_patches.series.counts import counts
 from opencoti_patches.series.order import called
 from opencoti_patches.series.says import what_and_why
@@ -32,13 +32,15 @@ def report(made: Made, *, folder: str, new_files: Sequence[str]) -> Report:
         text += wrapped(said)
     names = [x.name for x in made.placement.series.entries]
     for v in made.moved:
-        text += wrapped(
-            f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {called(v.name, names)}"
+        text.append(
+            Said(
+                f"{printable(v.name)} applies with an offset now; next: opencoti-patches regen {called(v.name, names)}"
+            )
         )
     if made.placement.listed_now:
         text += wrapped(f"{folder}/series was written, for the order needs one now")
     if not why:
-        text += wrapped(f"next: say why below the first line of {path}, then opencoti-patches lint")
+        text.append(Said(f"next: say why below the first line of {path}, then opencoti-patches lint"))
     data: dict[str, Any] = {
         "name": printable(e.name),
         "path": path,

@@ -16,6 +16,7 @@ from opencoti_patches.carry.model import Clash, HunkHow
 from opencoti_patches.core.model import Report
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.carried import marked, telling
+from opencoti_patches.report.there import run_there
 
 _ORDER = ("kept", "renumbered", "regenerated", "adapted", "upstreamed", "conflict", "blocked", "skipped", "disabled")
 _SIGNS = re.compile(r"([\\`*_\[\]|~$])")  # that mean something within a line
@@ -27,13 +28,13 @@ _LONGEST = 400  # lines of an interdiff
 Row = Mapping[str, Any]
 
 
-def markdown(report: Report) -> str:
-    """The report's own facts as Markdown, without a last newline. What is no carried series (a session's
+def markdown(report: Report, given: str = "") -> str:
+    """The report's own facts as Markdown, without a last newline. ``given`` is the folder of ``-C``. What is no carried series (a session's
     state, an answer of one line) is its text in a fence."""
     data = report.body()
     if "patches" not in data or "base" not in data:
         return "\n".join(fenced(report.text))
-    return "\n".join(_document(data)).rstrip("\n")
+    return "\n".join(_document(data, given)).rstrip("\n")
 
 
 def text(plain: str) -> str:
@@ -60,7 +61,7 @@ def fenced(lines: Sequence[str], kind: str = "") -> list[str]:
     return [fence + kind, *lines, fence]
 
 
-def _document(data: Mapping[str, Any]) -> Iterator[str]:
+def _document(data: Mapping[str, Any], given: str) -> Iterator[str]:
     old, new = data["from"], data["base"]
     yield f"## {text(old['source'])} {text(old['rev'])} → {text(new['rev'])}"
     yield ""
@@ -85,7 +86,8 @@ def _document(data: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"| {code(row['name'])} | {status} | {text(row['reason'])} |" for row, status in rows)
         yield ""
     if data["skipped"] or data["disabled"]:
-        yield "What is skipped or disabled stays behind; `opencoti-patches enable NAME` brings one back, later."
+        enable = code(run_there("opencoti-patches enable NAME", given))
+        yield f"What is skipped or disabled stays behind; {enable} brings one back, later."
         yield ""
     looked = [row for row, status in rows if status == "adapted"]
     if looked:

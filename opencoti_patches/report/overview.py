@@ -12,6 +12,7 @@ from opencoti_patches.core.words import plural
 from opencoti_patches.plan.overview import Hot, Overview, Seen
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.checked import place_of
+from opencoti_patches.report.there import in_document
 from opencoti_patches.report.wrapping import steps, wrapped
 
 _STATUSES: tuple[Status, ...] = ("clean", "offset", "failed", "blocked", "empty")
@@ -20,12 +21,13 @@ _HOT = 10  # files on the screen
 
 class About(NamedTuple):
     """What the series belongs to: the project's name, the base as people call it, what of upstream it is (or empty), the
-    patches folder as people type it."""
+    patches folder as people type it, the project's as it was given with ``-C``."""
 
     name: str
     label: str
     upstream: str
     where: Path
+    given: str = ""
 
 
 class Answer(NamedTuple):
@@ -38,7 +40,7 @@ class Answer(NamedTuple):
 
 def answer(about: About, seen: Overview) -> Answer:
     """The facts of a report."""
-    return Answer(about, seen, _data(about, seen))
+    return Answer(about, seen, in_document(_data(about, seen), about.given))
 
 
 def report(found: Answer, written: Sequence[str]) -> Report:

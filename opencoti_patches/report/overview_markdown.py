@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from opencoti_patches.core.model import printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.plan.overview import Seen
-from opencoti_patches.report.advice import advice
 from opencoti_patches.report.checked import place_of
 from opencoti_patches.report.markdown import code, fenced, text
 from opencoti_patches.report.overview import Answer, compared, headline, verdict
+from opencoti_patches.report.there import run_there
 from opencoti_patches.report.wrapping import is_command
 
 _FEW = 25  # patches that are all shown
@@ -53,12 +53,12 @@ def _document(found: Answer) -> Iterator[str]:
         s = seen.patches[at]
         yield f"{code(printable(s.entry.name))}: {_why(s)}"
         yield ""
-        before = seen.patches[at - 1].entry.name if at else None
-        steps = [*map(printable, advice(s.verdict, before, str(found.about.where), seen.plan.verdicts))]
+        row = found.body["patches"][at]
+        steps = [printable(row[key]) for key in ("next", "then") if key in row]
         yield from fenced(steps, "sh") if is_command(steps[0]) else [text("; ".join(steps))]
         yield ""
     if len(failed) > _FAILURES:
-        yield f"{plural(len(failed) - _FAILURES, 'more failure')}: `opencoti-patches check` tells of all."
+        yield f"{plural(len(failed) - _FAILURES, 'more failure')}: {code(run_there('opencoti-patches check', found.about.given))} tells of all."
 
 
 def _name(s: Seen) -> str:

@@ -11,7 +11,7 @@ from opencoti_patches.build.artefacts import is_build_file
 from opencoti_patches.build.impact import Impact, Reach, Row
 from opencoti_patches.core.model import Finding, Report, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import from_here, wrapped
+from opencoti_patches.report.wrapping import Said, from_here, wrapped
 
 _ALWAYS = ("host", "base", "cpu", "cuda", "vulkan")  # a column each, where the tree has it
 _WIDE = 40  # columns of the screen that the marks may take
@@ -109,7 +109,7 @@ def _notes(impact: Impact, shown: Sequence[str], verbose: bool) -> list[str]:
             said += "(gcc and clang write them with -MMD)"
         text += wrapped(said, 0, 2)
     if not impact.builds:
-        text += wrapped("no build of this very series confirms it: opencoti-patches build PROFILE makes one", 0, 2)
+        text.append(Said("no build of this very series confirms it: opencoti-patches build PROFILE makes one", 0, 2))
     unread: dict[str, list[str]] = {}
     for artefact, path, include in impact.unread:
         if artefact in shown:

@@ -9,7 +9,7 @@ from opencoti_patches.core.shell import word as word_of
 from opencoti_patches.core.words import plural
 from opencoti_patches.release.index import component_of
 from opencoti_patches.release.package import Released
-from opencoti_patches.report.wrapping import from_here, wrapped
+from opencoti_patches.report.wrapping import from_here, steps, wrapped
 
 
 def report(made: Released, start: Path, *, verbose: bool = False) -> Report:
@@ -25,7 +25,7 @@ def report(made: Released, start: Path, *, verbose: bool = False) -> Report:
     text += [f"    {printable(f.name)}  sha256 {f.sha256[:12]}" for f in shown]
     text += [line for w in made.warnings for line in wrapped(f"warning: {printable(w)}", 4, 2)]
     text.append(f"    {'signed by minisign' if made.signed else 'the provenance is unsigned'}")
-    text.append(f"    next: opencoti-patches verify {word_of(where)}")
+    text += steps([f"opencoti-patches verify {word_of(where)}"])
     data = {
         "dir": printable(str(made.folder)),
         "state": made.state,

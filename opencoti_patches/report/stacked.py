@@ -46,7 +46,8 @@ def report(
             text += _block(row)
     if settled:
         text += _tree(settled)
-        text += [line for note in (*claims, *notes) for line in wrapped(f"note: {note}", 0)]
+        text += [line for claim in claims for line in wrapped(f"note: {claim}", 0)]
+        text += [Said(f"note: {note}", 0) for note in notes]
         names = [*written, *(name + REMOVED for name in removed)]
         verb = "would be written" if dry_run else "written"
         text += wrapped(f"{verb}: {listed(names)}" if names else "nothing to write", 0)
@@ -136,7 +137,7 @@ def absorbed(edits: Sequence[Edit]) -> list[str]:
     lines: list[str] = []
     for e in edits:
         size = f":{e.lo + 1}, +{len(e.added)} -{e.hi - e.lo}" if e.added or e.hi > e.lo else ""
-        lines += wrapped(f"{printable(e.file)}{size}: {f'into {printable(e.into)}' if e.into else f'left: {e.why}'}")
+        lines.append(Said(f"{printable(e.file)}{size}: {f'into {printable(e.into)}' if e.into else f'left: {e.why}'}"))
     return lines
 
 

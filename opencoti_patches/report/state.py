@@ -10,7 +10,7 @@ from opencoti_patches.core.config import Source
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Plan, Report, Series, TreeId, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import with_short_ids, wrapped
+from opencoti_patches.report.wrapping import Said, with_short_ids
 from opencoti_patches.series import lock
 
 _NAME = 9  # columns of the first word
@@ -54,12 +54,12 @@ def lock_state(folder: Path, series: Series, plan: Plan | None) -> LockState:
 def report(state: State) -> Report:
     """One screen, whatever the state; ``ok`` is always true, since nothing was asked to hold."""
     text = [
-        *_row("project", printable(state.name)),
-        *_row("base", _base(state)),
-        *_row("series", _series(state) + _disabled(state)),
-        *_row("lock", _lock(state)),
-        *_row("tree", f"{printable(state.tree_dir)}: {printable(state.tree)}"),
-        *_row("session", _session(state.session)),
+        str(_row("project", printable(state.name))),  # the one that names no command, whatever its words are
+        _row("base", _base(state)),
+        _row("series", _series(state) + _disabled(state)),
+        _row("lock", _lock(state)),
+        _row("tree", f"{printable(state.tree_dir)}: {printable(state.tree)}"),
+        _row("session", _session(state.session)),
     ]
     return Report(command="status", ok=True, data=_data(state), text=tuple(text))
 
@@ -141,5 +141,5 @@ def _lock(state: State) -> str:
     return f"{state.lock.word}: {shown}; {when}run 'opencoti-patches lock'"
 
 
-def _row(name: str, text: str) -> list[str]:
-    return wrapped(f"{name:<{_NAME}}{with_short_ids(text)}", 0, _NAME)
+def _row(name: str, text: str) -> Said:
+    return Said(f"{name:<{_NAME}}{with_short_ids(text)}", 0, _NAME)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from opencoti_patches.carry.upstreamed import Has, Share
 from opencoti_patches.core.model import Report, TreeId, printable
 from opencoti_patches.core.words import plural
-from opencoti_patches.report.wrapping import wrapped
+from opencoti_patches.report.wrapping import Said, wrapped
 
 _SAYS: dict[Share, str] = {
     "all": "all is there",
@@ -30,7 +30,8 @@ def report(found: Sequence[Has], base: TreeId, called: str, *, verbose: bool = F
     for p in found:
         if p.share == "none" and not verbose:
             continue
-        text += wrapped(f"{printable(p.name)}: {_SAYS[p.share]}{f': {p.why}' if p.why else ''}", 0)
+        head = f"{printable(p.name)}: {_SAYS[p.share]}{f': {p.why}' if p.why else ''}"
+        text += [Said(head, 0)] if p.share == "unknown" else wrapped(head, 0)
         for t in p.there:
             part = f", hunk {t.hunk}" if t.hunk else ""
             less = "" if t.whole else ", a part of it"

@@ -19,9 +19,9 @@ def from_here(path: Path, start: Path) -> str:
 
 # a command in its quotes, one of ours that stands in a sentence, one of others that a line begins with
 _COMMAND = (
-    r"(?:^\w+: )?(?:'(?:opencoti-patches|git) .*?'(?=[\s,;:.)]|$)"
-    r"|(?<![\w'/.-])opencoti-patches (?=[a-z-])(?:'[^']*'|.)*?(?=(?<=\S)[,;:.)](?:\s|$)|$))"
-    r"|^(?:\w+: )?(?:git|pip) .*?(?=[,;](?:\s|$)|$)"
+    r"(?:^\w+: )?(?:(['\"`])(?:opencoti-patches|git) .*?\1(?=[\s,;:.)]|$)"
+    r"|(?<![\w'\"`/.-])opencoti-patches (?=[a-z-])(?:'[^']*'|.)*?(?=(?<=\S)[,;:.)](?:\s|$)|$))"
+    r"|^(?:\w+: )?(?:git|pip|cd) .*?(?=[,;](?:\s|$)|$)"
     r"|^(?:echo >>|printf '|sed -i ).*"
 )
 
@@ -42,6 +42,26 @@ def wrapped(line: str, indent: int = 0, hang: int = 4) -> list[str]:
         break_on_hyphens=False,
     )
     return [row.replace("\0", " ") for row in rows]
+
+
+class Said(str):
+    """Rows of an answer that name commands to run. They know the ``line`` that they are made of: where the program was
+    given the project's folder, the commands get it, and the line is wrapped anew."""
+
+    line: str
+    indent: int
+    hang: int
+    whole: bool  # it is a command, and stays in one row
+
+    def __new__(cls, line: str, indent: int = 0, hang: int = 4, whole: bool = False) -> Said:
+        rows = [" " * indent + line] if whole else wrapped(line, indent, hang)
+        made = super().__new__(cls, "\n".join(rows))
+        made.line, made.indent, made.hang, made.whole = line, indent, hang, whole
+        return made
+
+    def with_line(self, line: str) -> Said:
+        """Another line in its place."""
+        return Said(line, self.indent, self.hang, self.whole)
 
 
 def with_short_ids(text: str) -> str:

@@ -48,7 +48,7 @@ def test_what_regen_mends_on_the_old_base_is_sent_there(carry: Carry, diff: Diff
     patch = diff("f.c", was, was.replace("line 20\n", "ours\n"))
     run = carry({"f.c": OLD}, {"f.c": NEW}, {"0001-f.patch": patch})
     (row,) = run("bump", "new", "--dry-run", "--json").json["patches"]
-    assert row["reason"].endswith("'opencoti-patches regen' there first")
+    assert row["reason"].endswith("; regenerate it there first")
     assert row["next"] == "opencoti-patches regen 0001"
     assert run(*row["next"].split()[1:], "--accept-adapted").code == 0
     assert run("bump", "new").code == 0

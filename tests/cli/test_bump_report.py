@@ -90,6 +90,21 @@ def test_a_finished_bump_says_what_to_run_next(carry: Carry, diff: Diff) -> None
     assert run(*shlex.split(CHECK, comments=True)[1:]).code == 0
 
 
+def test_its_markdown_names_the_folder(stuck: Sandbox) -> None:
+    there = ("-C", "../work")
+    ours = "opencoti-patches -C ../work bump"
+    assert f"```sh\n{ours} new\n```" in stuck("bump", "new", "--dry-run", "--format", "markdown", *there).out
+    waits = stuck("bump", "new", "--format", "markdown", *there).out
+    assert f"```sh\n{ours} --continue  # once it is resolved\n```" in waits
+    state = stuck("bump", "--status", "--format", "markdown", *there).out
+    assert f"\n    {ours} --skip 0001-three.patch\n" in state
+    stuck("bump", "--skip", "1")
+    done = stuck("bump", "--skip", "2", "--format", "markdown", *there).out
+    assert "<code>opencoti-patches -C ../work enable NAME</code> brings one back" in done
+    assert "opencoti-patches -C ../work check  # or opencoti-patches -C ../work undo, which takes it back" in done
+    assert "opencoti-patches " not in done.replace("opencoti-patches -C ../work ", "")
+
+
 def test_all_files_that_have_markers_left_are_named(carry: Carry, diff: Diff) -> None:
     names = ("a.c", "b.c", "d.c")
     patch = "".join(diff(p, CODE, edit(CODE, ("x * 2", "x * 3"))) for p in names)

@@ -127,7 +127,7 @@ def test_the_ignore_file_only_grows(sandbox: Sandbox, before: bytes, after: byte
 def test_another_folder(sandbox: Sandbox, tmp_path: Path) -> None:
     ran = sandbox("-C", sandbox.root, "init", "new/fork", cwd=tmp_path)
     assert ran.code == 0
-    assert "next: cd new/fork, " in ran.out
+    assert f"next: cd {sandbox.root}/new/fork,\n" in ran.out  # from where it was asked
     assert load(sandbox.root / "new/fork").name == "fork"
     assert sandbox("init", "-C", sandbox.root / "new", "other", cwd=tmp_path).code == 0
     assert load(sandbox.root / "new/other").name == "other"

@@ -123,3 +123,47 @@ def test_documents_errors_and_status_name_the_folder(small: Project, forked: For
         error = forked(*given, "show", "nothing", "--json").json["error"]
         assert error["hint"] == f"see '{THERE}list'"
         assert f"see '{THERE}list'" in forked(*given, "show", "nothing").err
+
+
+def test_markdown_names_the_folder(small: Project, forked: Forked, ask: Ask) -> None:
+    root = small({"0001-it.patch": HEAD + FAILED})
+    there, row = ("-C", "../work"), ask("-C", "../work", "check", "--json", code=1)["patches"][0]
+    for form in (("--markdown",), ("--html", "-")):
+        page = forked("report", *there, *form).out
+        assert row["next"] in page
+        assert row["then"] in page
+        assert "opencoti-patches bootstrap" not in page
+        assert "opencoti-patches bootstrap" in forked("report", *form).out
+    for n in range(1, 12):
+        (root / f"patches/x{n}.patch").write_text(HEAD + FAILED)
+    (root / "patches/series").write_text("".join(f"x{n}.patch\n" for n in range(1, 12)))
+    assert f"<code>{THERE}check</code> tells of all." in forked("report", *there, "--markdown").out
+
+
+def test_what_an_answer_quotes_stays_as_it_is(small: Project, forked: Forked) -> None:
+    small({"0001-it.patch": HEAD + MOVED})
+    name = '"opencoti-patches check"'
+    forked.write("opencoti.toml", (forked.root / "opencoti.toml").read_text().replace('"small"', f"'{name}'"))
+    assert forked("-C", "../work", "status").out.splitlines()[0] == f"project  {name}"
+
+
+def test_a_command_in_a_sentence_is_in_quotes_that_it_has_not(small: Project, forked: Forked) -> None:
+    root = small({"0001-it.patch": HEAD + FAILED})
+    (root.parent / "a b").symlink_to(root)
+    given, there = ("-C", "../a b"), "opencoti-patches -C '../a b'"
+    assert forked(*given, "show", "nothing").err.endswith(f'hint: see "{there} list"\n')
+    assert forked(*given, "show", "nothing", "--json").json["error"]["hint"] == f'see "{there} list"'
+    assert forked("check").code == 1
+    said = " ".join(forked(*given, "status").out.split())
+    assert f'; run "{there} check"' in said
+    assert f"({there} apply)" in said
+    for line in re.findall(r'"(opencoti.*?)"', said):
+        assert pasted(line, root) in (0, 1)
+
+
+def test_a_long_command_moves_to_a_row_of_its_own(small: Project, forked: Forked) -> None:
+    root = small({"0001-it.patch": HEAD + FAILED})
+    long = root.parent / ("l" * 50)
+    long.symlink_to(root)
+    rows = forked("-C", f"../{long.name}", "status").out.splitlines()
+    assert f"         'opencoti-patches -C ../{long.name} lock'" in rows
