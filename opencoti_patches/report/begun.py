@@ -10,6 +10,7 @@ from opencoti_patches.core.model import Report, Series, printable
 from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import Said, wrapped
+from opencoti_patches.series.order import NO_SERIES
 
 SERIES_TEXT = """\
 # The patches in the order in which they apply: a name a line, then -pN or -R.
@@ -81,7 +82,7 @@ def report(folder: str, root: Path, found: Series | None, written: Sequence[str]
     if found and found.entries:
         text.append(f"{plural(len(found.entries), 'patch')} found in patches/")
         if not found.listed:
-            text.append("note: no series file; patches are taken in order of number, then name")
+            text.append(f"note: {NO_SERIES}")
     if folder == ".":
         text.append(Said("next: see opencoti.toml, then opencoti-patches check"))
     else:  # there no command needs to be told where that is

@@ -23,6 +23,7 @@ from opencoti_patches.core.words import plural
 from opencoti_patches.report.advice import advice
 from opencoti_patches.report.wrapping import WIDTH, Said, steps, with_short_ids, wrapped
 from opencoti_patches.series.lock import told
+from opencoti_patches.series.order import NO_SERIES, SERIES_FILE
 
 
 def report(
@@ -80,8 +81,12 @@ def report(
     if unlisted:
         few = f"{plural(len(unlisted), 'patch file')} not in the series: {_few([*map(printable, unlisted)])}"
         text += wrapped(f"note: {few}", 0, 2)
+        said = "the series does not have this patch"
+        findings += [Finding(level="note", rule="not-listed", message=said, path=str(where / n)) for n in unlisted]
     if not series.listed:
-        text.append("note: no series file; patches are taken in order of number, then name")
+        text.append(f"note: {NO_SERIES}")
+        path = str(where / SERIES_FILE)
+        findings.append(Finding(level="note", rule="no-series", message=NO_SERIES, path=path))
     text += wrapped(with_short_ids(_summary(plan, label, no_offset)), 0, 2)
 
     def data() -> dict[str, Any]:
@@ -92,6 +97,7 @@ def report(
             "patches": rows,
             "stale": [printable(line) for line in stale],
             "unlisted": [printable(name) for name in unlisted],
+            "listed": series.listed,
         }
 
     return Report(

@@ -85,6 +85,14 @@ RULES: dict[str, tuple[str, str]] = {
         "series.lock is out of date",
         "The lock does not describe the series and base as they are. Run 'opencoti-patches lock'.",
     ),
+    "not-listed": (
+        "A patch file that is not in the series",
+        "The folder has a patch file that the series does not name, not even in a comment: nothing applies it.",
+    ),
+    "no-series": (
+        "No series file",
+        "Nothing says in what order the patches apply: they are taken by number, then by name. A series file says it.",
+    ),
 }
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

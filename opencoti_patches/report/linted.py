@@ -16,7 +16,7 @@ def report(findings: Sequence[Finding], series: Series, *, where: Path, strict: 
     """``where`` is what the findings call the patches folder. ``strict`` makes a warning an error: readers of the
     report take its level for the verdict."""
     if strict:
-        findings = [f._replace(level="error") for f in findings]
+        findings = [f._replace(level="error") if f.level == "warning" else f for f in findings]
     counts = Counter(f.level for f in findings)
     text: list[str] = []
     last = {(f.rule, f.hint): at for at, f in enumerate(findings)}
@@ -26,12 +26,13 @@ def report(findings: Sequence[Finding], series: Series, *, where: Path, strict: 
         text += [row.replace("\0", " ") for row in rows]
         if f.hint and last[f.rule, f.hint] == at:  # once
             text.append(Said(f.hint, 4, 2))
-    parts = [plural(counts[level], level) for level in ("error", "warning") if counts[level]]
+    parts = [plural(counts[level], level) for level in ("error", "warning", "note") if counts[level]]
     text.append(f"{plural(len(series.entries), 'patch')}: {', '.join(parts) or 'no findings'}")
     data = {
         "patches": len(series.entries),
         "errors": counts["error"],
         "warnings": counts["warning"],
+        "listed": series.listed,
         "findings": [_row(f) for f in findings],
     }
     return Report(

@@ -46,7 +46,8 @@ def read(folder: Path, strip: int, where: Path) -> Reading:
     if not file.is_file():
         series = order.load(folder, strip)
         names = tuple(e.name for e in series.entries)
-        return Reading(series=series, lines={}, troubles=(), files=names, named=frozenset(names), off=frozenset())
+        told = _finding(where / order.SERIES_FILE, 1, "no-series", order.NO_SERIES, level="note")
+        return Reading(series=series, lines={}, troubles=(told,), files=names, named=frozenset(names), off=frozenset())
     with fs.disk_errors(f"read {file}"):
         text = decode(order.read_file(file, order.SERIES_FILE)[0])
         files = tuple(p for p, _ in fs.walk(folder) if p.endswith(order.SUFFIXES) and not re.search(r"(^|/)\.", p))

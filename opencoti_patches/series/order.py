@@ -17,6 +17,7 @@ from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
 
 SERIES_FILE = "series"
+NO_SERIES = "no series file; patches are taken in order of number, then name"
 LOCK_FILE = "series.lock"
 RESOLUTIONS_FILE = "resolutions.jsonl"
 SUFFIXES = (".patch", ".diff")

@@ -56,7 +56,7 @@ def test_nobody_is_sent_to_lock_what_does_not_apply(cli: Cli, root: Path) -> Non
     set_base(root, {**ONE, "a": text(numbered(1, 40, n20="other"))})
     said = cli("-C", root, "check").out.replace("\n  ", " ")
     assert f"next: opencoti-patches -C {root} lock  # once the series applies" in said
-    assert "put the old one back into opencoti.toml and run 'opencoti-patches bump'" in said
+    assert f"put the old one back into opencoti.toml and run 'opencoti-patches -C {root} bump'" in said
     assert "once the series applies, run 'opencoti-patches" in cli("-C", root, "status").out.replace("\n         ", " ")
     set_base(root, ONE)
     (root / "patches/0002-step.patch").write_text("x" + (root / "patches/0002-step.patch").read_text())

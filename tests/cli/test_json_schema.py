@@ -64,6 +64,7 @@ GOOD: dict[str, Any] = {
     ],
     "stale": [],
     "unlisted": [],
+    "listed": True,
 }
 
 
@@ -187,7 +188,10 @@ def _words(name: str) -> set[str]:
 
 
 def test_schema_and_rules_know_the_same_causes() -> None:
-    assert _words("cause") | _words("warning") | {"offset", "blocked", "stale-lock"} == RULES.keys()
+    assert (
+        _words("cause") | _words("warning") | {"offset", "blocked", "stale-lock", "no-series", "not-listed"}
+        == RULES.keys()
+    )
 
 
 def test_schema_and_pages_know_the_same_lint_rules() -> None:

@@ -6,6 +6,8 @@ import json
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
+from cli.documents import checked
+
 if TYPE_CHECKING:
     from cli.conftest import Diff, Project, Sandbox
 
@@ -45,6 +47,35 @@ def test_how_to_mend_it_is_said_once_below_the_last_of_a_kind(project: Project, 
 def test_nothing_found(project: Project, diff: Diff) -> None:
     made = project({}, {"0001-good.patch": diff("a", "", "a\n")})
     assert (made("lint").code, made("lint").out) == (0, "1 patch: no findings\n")
+
+
+def test_a_folder_without_a_series_file_is_said_in_every_form(project: Project, diff: Diff) -> None:
+    made = project({"a": "a\n"}, {"0001-good.patch": diff("b", "", "b\n")}, series=None)
+    told = "no series file; patches are taken in order of number, then name"
+    for command in (("lint",), ("lint", "--strict"), ("check",)):
+        assert f"note: {told}" in " ".join(made(*command).out.split())
+        assert made(*command).code == 0
+        document = made(*command, "--json")
+        assert checked(document.raw, 0)["listed"] is False
+        assert (
+            made(*command, "--format", "github").out == f"::notice file=patches/series,line=1,title=no-series::{told}\n"
+        )
+        (result,) = made(*command, "--format", "sarif").json["runs"][0]["results"]
+        assert (result["level"], result["ruleId"]) == ("note", "no-series")
+        assert told in made(*command, "--format", "junit").out
+    assert made("lint").out.endswith("\n1 patch: 1 note\n")
+    made.write("patches/series", "0001-good.patch\n")
+    for one in ("lint", "check"):
+        assert checked(made(one, "--json").raw, 0)["listed"] is True
+        assert made(one, "--format", "github").out == ""
+
+
+def test_a_patch_that_is_not_in_the_series_is_said_where_ci_reads(project: Project, diff: Diff) -> None:
+    made = project({"a": "a\n"}, {"0001-good.patch": diff("b", "", "b\n")})
+    made.write("patches/0002-other.patch", diff("c", "", "c\n"))
+    said = made("check", "--format", "github")
+    what = "the series does not have this patch"
+    assert (said.code, said.out) == (0, f"::notice file=patches/0002-other.patch,line=1,title=not-listed::{what}\n")
 
 
 def test_a_warning_is_a_no_only_when_asked(project: Project, diff: Diff) -> None:

@@ -183,7 +183,11 @@ def test_each_folder_has_numbers_of_its_own(tmp_path: Path) -> None:
 
 def test_a_folder_without_a_series_file(tmp_path: Path) -> None:
     found = _lint(tmp_path, {"0001-a.patch": GOOD, "1-b.patch": GOOD, "2 c.patch": GOOD}, None)
-    assert _short(found) == [("1-b.patch", 1, "error", "number-twice"), ("2 c.patch", 1, "warning", "bad-name")]
+    assert _short(found) == [
+        ("1-b.patch", 1, "error", "number-twice"),
+        ("2 c.patch", 1, "warning", "bad-name"),
+        ("series", 1, "note", "no-series"),
+    ]
 
 
 @pytest.mark.parametrize("name", ["a b.patch", "#a.patch", "a\tb.patch", "a\u2028b.patch"])
