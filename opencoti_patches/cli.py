@@ -203,7 +203,14 @@ def main() -> NoReturn:
             said = "Missing command"
         _fail(name, as_json, Exit.USAGE, "usage", said, f"see '{where} --help'")
     except click.ClickException as e:
-        _fail(name, as_json, Exit.USAGE, "usage", e.format_message(), "")
+        _fail(
+            name,
+            as_json,
+            Exit.USAGE,
+            "usage",
+            e.format_message(),
+            f"see '{' '.join(filter(None, ('opencoti-patches', name)))} --help'",
+        )
     except OpencotiError as e:
         _fail(name, as_json, e.exit, e.code, e.message, e.hint)
     except (KeyboardInterrupt, click.Abort):
@@ -212,7 +219,10 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(Exit.YES)
     except OSError as e:
-        _fail(name, as_json, Exit.COULD_NOT, "disk", f"{e.strerror or e}{f': {e.filename}' if e.filename else ''}", "")
+        from opencoti_patches.doors.failures import hint_of
+
+        said = f"{e.strerror or e}{f': {e.filename}' if e.filename else ''}"
+        _fail(name, as_json, Exit.COULD_NOT, "disk", said, hint_of(e))
     except Exception as e:  # a defect of ours: say so in one line; its trace is there for whoever wants it
         if os.environ.get("OPENCOTI_TRACE"):
             raise

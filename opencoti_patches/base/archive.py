@@ -160,7 +160,11 @@ def choose(members: Sequence[Member], subdir: str, label: str, *, always_strip: 
     tops = {parts[0] for _, parts in placed}
     strip = len(tops) == 1 and all(len(parts) > 1 or m.kind == "folder" for m, parts in placed)
     if always_strip and not strip:
-        raise CouldNot("bad-archive", f"{label} is not a source distribution: it has no single top folder", "")
+        raise CouldNot(
+            "bad-archive",
+            f"{label} is not a source distribution: it has no single top folder",
+            "look at the file: an sdist holds one folder, NAME-VERSION",
+        )
     below = subdir.split("/") if subdir else []
     found: list[Member] = []
     for m, parts in placed:
@@ -240,7 +244,7 @@ def _checked(found: list[Member], label: str) -> list[Member]:
         if not _stays(path, target, links):
             raise _unsafe(label, f"the symbolic link {printable(path)} -> {printable(target)} leaves the tree")
     if not contents:
-        raise UsageError("no-subdir", f"{label} holds no files there", "")
+        raise UsageError("no-subdir", f"{label} holds no files there", "look at 'subdir' of the base source")
     return list(contents.values())
 
 
@@ -298,7 +302,9 @@ def _contents(archive: Opened, member: Member, label: str) -> Iterator[bytes]:
             left -= len(chunk)
             yield chunk
     if left:
-        raise CouldNot("bad-archive", f"{label} is damaged: {printable(member.name)} is cut short", "")
+        raise CouldNot(
+            "bad-archive", f"{label} is damaged: {printable(member.name)} is cut short", "get the archive again"
+        )
 
 
 @contextlib.contextmanager
@@ -335,8 +341,10 @@ def _opened(file: Path, label: str) -> Iterator[Opened]:
         raise CouldNot("bad-archive", f"{label} cannot be read: {why}", "tar (gz, bz2, xz) and zip are known") from None
     except OSError as e:
         if e.errno is not None:
-            raise CouldNot("disk", f"cannot read {file}: {e.strerror}", "") from None
-        raise CouldNot("bad-archive", f"{label} is damaged: {e}", "") from None  # gzip and bz2 say it so
+            raise CouldNot("disk", f"cannot read {file}: {e.strerror}", fs.hint_of(e)) from None
+        raise CouldNot(
+            "bad-archive", f"{label} is damaged: {e}", "get the archive again"
+        ) from None  # gzip and bz2 say it so
 
 
 def _is_tar(file: Path) -> bool:
@@ -369,7 +377,7 @@ def _tar_member(info: tarfile.TarInfo, index: int) -> Member:
 
 def _zip_member(z: zipfile.ZipFile, info: zipfile.ZipInfo, index: int, label: str) -> Member:
     if info.flag_bits & 0x1:
-        raise CouldNot("bad-archive", f"{label} is encrypted", "")
+        raise CouldNot("bad-archive", f"{label} is encrypted", "name an archive without a password")
     # Without the UTF-8 flag zipfile reads names as cp437; undo that, for Unix tools wrote plain bytes.
     name = info.filename if info.flag_bits & 0x800 else decode(info.filename.encode("cp437"))
     mode = info.external_attr >> 16

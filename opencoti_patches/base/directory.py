@@ -103,7 +103,7 @@ def scan(folder: Path, *, without: Path) -> Scan:
 
 def _refuse(path: str, link: bool, folder: Path) -> None:
     if why := refusal(path, link=link):
-        raise CouldNot("unsafe-path", f"{folder} is refused: {why}", "")
+        raise CouldNot("unsafe-path", f"{folder} is refused: {why}", "rename it, or take it out of the folder")
 
 
 def fingerprint(source: Source, store: Store) -> str:

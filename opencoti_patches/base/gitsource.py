@@ -143,7 +143,8 @@ class _Flattening:
             except (CouldNot, UsageError) as e:
                 failure = failure or e
         else:
-            raise self._missing(path, failure.message if failure else "it has no usable URL")
+            hint = failure.hint if failure and failure.code == "denied" else ""
+            raise self._missing(path, failure.message if failure else "it has no usable URL", hint)
         return self.flatten(commit, [c for c, _ in candidates], subdir)
 
     def _candidates(self, path: str, url: str, parents: list[str]) -> list[tuple[str, Access]]:
@@ -162,20 +163,24 @@ class _Flattening:
                 found.append((relative_url(origin, url), "near" if _local(origin) else "far"))
         return list(dict.fromkeys(found))
 
-    def _missing(self, path: str, why: str) -> CouldNot:
+    def _missing(self, path: str, why: str, hint: str = "") -> CouldNot:
         return CouldNot(
             "submodule",
             f"the submodule {printable(path)} of {net.shown(self.source.url)} cannot be had: {why}",
-            "'submodules = false' leaves submodules out",
+            "; ".join(filter(None, (hint, "'submodules = false' leaves submodules out"))),
         )
 
     def _refuse_unsafe(self, path: str, mode: str) -> None:
         if why := refusal(path, link=mode == "120000"):
-            raise CouldNot("unsafe-path", f"{net.shown(self.source.url)} is refused: {why}", "")
+            raise CouldNot(
+                "unsafe-path", f"{net.shown(self.source.url)} is refused: {why}", "'subdir' takes a part of it alone"
+            )
         for part in path.split("/"):
             if part in ("", ".", "..") or part.lower() == ".git":
                 raise CouldNot(
-                    "unsafe-path", f"{net.shown(self.source.url)} is refused: it holds the path {printable(path)}", ""
+                    "unsafe-path",
+                    f"{net.shown(self.source.url)} is refused: it holds the path {printable(path)}",
+                    "name another repository: git itself checks no such tree out",
                 )
 
 

@@ -235,7 +235,9 @@ def _packages(name: str, settings: PipSettings, http: PyPIClient, said: list[str
     try:
         canonicalize_name(name, validate=True)
     except InvalidName:
-        raise UsageError("bad-value", f"{name!r} is not a name of a package", "") from None
+        raise UsageError(
+            "bad-value", f"{name!r} is not a name of a package", "name it as the index does, such as llama-cpp-python"
+        ) from None
     log = logging.getLogger("unearth.collector")
     listener = _Listener(said)
     log.addHandler(listener)

@@ -90,7 +90,11 @@ def redo(store: Store, *, force: bool = False) -> tuple[Step, tuple[Path, ...]]:
     number = _at(store) + 1
     doc = _load(_redo(store, number))
     if not doc:
-        raise Refused("nothing-to-undo", "nothing was undone that could be done again", "")
+        raise Refused(
+            "nothing-to-undo",
+            "nothing was undone that could be done again",
+            "'opencoti-patches undo --list' shows the log",
+        )
     return _swap(store, number, doc, number, None, force)
 
 

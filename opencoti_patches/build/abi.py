@@ -73,7 +73,11 @@ def rows(ggml: Path) -> tuple[str, ...]:
     )
     wrong = [d for d in unit.diagnostics if d.severity >= clang.Diagnostic.Error]
     if wrong:
-        raise CouldNot("abi", f"ggml's headers cannot be read: {wrong[0].spelling}", "")
+        raise CouldNot(
+            "abi",
+            f"ggml's headers cannot be read: {wrong[0].spelling}",
+            "a patch may have broken them: opencoti-patches build names it",
+        )
     return tuple(sorted(set(_Reader(clang, str(ggml)).rows(unit.cursor))))
 
 

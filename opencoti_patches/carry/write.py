@@ -63,7 +63,9 @@ def guard_plain(series: Series, changes: Iterable[Path]) -> None:
     for path in changes:
         if path.is_relative_to(series.dir) and not path.parent.resolve().is_relative_to(root):
             raise Refused(
-                "unsafe-path", f"{path} is not inside the patches folder: a folder on the way is a symbolic link", ""
+                "unsafe-path",
+                f"{path} is not inside the patches folder: a folder on the way is a symbolic link",
+                "put a folder in the place of the link",
             )
 
 

@@ -96,7 +96,11 @@ def example(text: str) -> str:
 def _directory(given: str | None) -> Path:
     folder = Path(given or ".")
     if not folder.is_dir():
-        raise UsageError("no-folder", f"-C {given}: there is no such folder", "")
+        raise UsageError(
+            "no-folder",
+            f"-C {given}: there is no such folder",
+            "point -C at the folder that holds opencoti.toml, or at one below it",
+        )
     return folder.resolve()
 
 

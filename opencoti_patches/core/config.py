@@ -178,21 +178,37 @@ def _source(raw: Mapping[str, Any], number: int, root: Path) -> Source:
     values: dict[str, Any] = {k: _string(raw, k, where) for k in raw if k != "submodules"}
     if "submodules" in raw:
         if not isinstance(raw["submodules"], bool):
-            raise UsageError("bad-value", f"{FILE_NAME}: {where}: submodules must be true or false", "")
+            raise UsageError(
+                "bad-value", f"{FILE_NAME}: {where}: submodules must be true or false", "submodules = true, or false"
+            )
         values["submodules"] = raw["submodules"]
     for key in sorted(needs):
         if not values.get(key):
-            raise UsageError("missing-key", f"{FILE_NAME}: {where}: a {kind} source needs '{key}'", "")
+            raise UsageError(
+                "missing-key", f"{FILE_NAME}: {where}: a {kind} source needs '{key}'", f'add the line {key} = "…"'
+            )
     if kind == "archive" and bool(values.get("path")) == bool(values.get("url")):
-        raise UsageError("missing-key", f"{FILE_NAME}: {where}: an archive source needs either 'path' or 'url'", "")
+        raise UsageError(
+            "missing-key",
+            f"{FILE_NAME}: {where}: an archive source needs either 'path' or 'url'",
+            "'path' names a file of this machine, 'url' one to download",
+        )
     for key in ("subdir", "into"):
         parts = PurePosixPath(values.get(key, ""))
         if parts.is_absolute() or any(p == ".." or p.lower() == ".git" for p in parts.parts):
-            raise UsageError("unsafe-path", f"{FILE_NAME}: {where}: {key} must be a plain path inside the tree", "")
+            raise UsageError(
+                "unsafe-path",
+                f"{FILE_NAME}: {where}: {key} must be a plain path inside the tree",
+                f'such as {key} = "llama.cpp"',
+            )
         values[key] = "" if str(parts) == "." else str(parts)
     sha = values.get("sha256", "")
     if sha and (len(sha) != 64 or set(sha.lower()) - set("0123456789abcdef")):
-        raise UsageError("bad-value", f"{FILE_NAME}: {where}: sha256 is 64 hex digits", "")
+        raise UsageError(
+            "bad-value",
+            f"{FILE_NAME}: {where}: sha256 is 64 hex digits",
+            "leave it empty once, and the line to add is printed",
+        )
     values["sha256"] = sha.lower()
     if values.get("path"):
         values["path"] = str(root / _home(values["path"], "path", where))

@@ -43,7 +43,9 @@ def settings(table: Mapping[str, Any], where: str) -> Smoke:
     if "args" in table:
         args = table["args"]
         if not isinstance(args, list) or not all(isinstance(a, str) for a in args):
-            raise UsageError("bad-value", f"{where}: smoke.args must be a list of strings, it is {args!r}", "")
+            raise UsageError(
+                "bad-value", f"{where}: smoke.args must be a list of strings, it is {args!r}", 'args = ["-c", "2048"]'
+            )
         values["args"] = tuple(args)
     if "env" in table:
         env = table["env"]
@@ -65,7 +67,9 @@ def _prompt(table: Mapping[str, Any], at: str) -> Prompt:
     contains = _value(table.get("contains", ""), str, f"{at}: contains", "a string")
     count = table.get("max_tokens", Prompt._field_defaults["max_tokens"])
     if type(count) is not int or count < 1:
-        raise UsageError("bad-value", f"{at}: max_tokens must be a number from 1 up, it is {count!r}", "")
+        raise UsageError(
+            "bad-value", f"{at}: max_tokens must be a number from 1 up, it is {count!r}", "max_tokens = 32"
+        )
     return Prompt(text, contains, count)
 
 
@@ -77,5 +81,5 @@ def _value(value: Any, kind: type, at: str, wanted: str) -> Any:
 
 def _seconds(value: Any, at: str) -> float:
     if type(value) not in (int, float) or not 0 < value < 86400:
-        raise UsageError("bad-value", f"{at} must be a number of seconds, it is {value!r}", "")
+        raise UsageError("bad-value", f"{at} must be a number of seconds, it is {value!r}", "a number, such as 60")
     return float(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import stat
@@ -12,31 +11,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from opencoti_patches.core.errors import CouldNot
+from opencoti_patches.doors.failures import disk_errors as disk_errors
+from opencoti_patches.doors.failures import hint_of as hint_of
 
 TEMP_PREFIX = ".opencoti-tmp-"
 _MEMORY = Path("/dev/shm")
 _QUICK = 8 << 20  # bytes
 _FILES = 10_000
-
-
-HINTS = {
-    errno.ENOSPC: "free some space and run it again; nothing was changed",
-    errno.EDQUOT: "the disk quota is used up; nothing was changed",
-    errno.EACCES: "check the permissions",
-    errno.EROFS: "the file system is read-only; OPENCOTI_STORE moves the store elsewhere",
-}
-
-
-@contextlib.contextmanager
-def disk_errors(doing: str) -> Iterator[None]:
-    """Turn an OSError inside into one clear line: ``doing`` completes "cannot …"."""
-    try:
-        yield
-    except OSError as e:
-        hint = HINTS.get(e.errno or 0, "")
-        raise CouldNot(
-            "disk", f"cannot {doing}: {e.strerror or e}{f' ({e.filename})' if e.filename else ''}", hint
-        ) from None
 
 
 def fsync(path: Path) -> None:
@@ -293,7 +274,11 @@ def plain(relative: str) -> bool:
 
 def _guard_plain(relative: str) -> None:
     if not plain(relative):
-        raise CouldNot("unsafe-path", f"refused to write {relative!r}: it is not a plain path inside the tree", "")
+        raise CouldNot(
+            "unsafe-path",
+            f"refused to write {relative!r}: it is not a plain path inside the tree",
+            "see where that patch or archive came from",
+        )
 
 
 def put_all(root: Path, files: Mapping[str, tuple[str, bytes | None]]) -> None:

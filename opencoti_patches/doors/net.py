@@ -216,12 +216,16 @@ def _attempt(http: PyPIClient, url: str, part: Path, tag: Path, progress: Progre
             if answer.headers.get("Content-Range", "").replace(" ", "") == f"bytes*/{have}":
                 return True  # it was whole already
             part.unlink()
-            raise _Again(CouldNot("http", f"{shown(url)}: the server cannot carry on an earlier download", ""))
+            raise _Again(
+                CouldNot("http", f"{shown(url)}: the server cannot carry on an earlier download", "run it again")
+            )
         _judge(answer, url)
         kept = answer.status_code == 206
         if kept and not answer.headers.get("Content-Range", "").lower().startswith(f"bytes {have}-"):
             part.unlink()
-            raise _Again(CouldNot("http", f"{shown(url)}: the server sent another piece than asked for", ""))
+            raise _Again(
+                CouldNot("http", f"{shown(url)}: the server sent another piece than asked for", "run it again")
+            )
         done = have if kept else 0
         length = answer.headers.get("Content-Length", "")
         total = done + int(length) if length.isdigit() else 0

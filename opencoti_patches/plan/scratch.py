@@ -228,7 +228,7 @@ class Scratch:
         except FileNotFoundError:  # git writes no file for an index without entries
             target.unlink(missing_ok=True)
         except OSError as e:
-            raise CouldNot("disk", f"cannot write {target}: {e.strerror}", "") from None
+            raise CouldNot("disk", f"cannot write {target}: {e.strerror}", fs.hint_of(e)) from None
         return target
 
 

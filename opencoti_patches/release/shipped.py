@@ -49,7 +49,7 @@ def series_of(place: Path) -> tuple[str, Series]:
         try:
             shipped = unpacked(tar, scratch / "project")
         except ValueError as e:
-            raise CouldNot("bad-archive", f"{packed.name}: {e}", "") from None
+            raise CouldNot("bad-archive", f"{packed.name}: {e}", "download it again") from None
     return f"{whole.name} {whole.version}", shipped.series
 
 

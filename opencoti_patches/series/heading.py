@@ -42,7 +42,11 @@ def from_field(author: str) -> bytes:
     """``--author`` as the field of a mail. Errors: UsageError ``bad-author``."""
     m = _AUTHOR.fullmatch(author.strip())
     if m is None:
-        raise UsageError("bad-author", f"--author {author!r} is not of the form 'Name <name@host>'", "")
+        raise UsageError(
+            "bad-author",
+            f"--author {author!r} is not of the form 'Name <name@host>'",
+            "--author 'Jane Doe <jane@example.org>'",
+        )
     return encode(f"From: {formataddr((m[1], m[2]), _WORDS)}")
 
 

@@ -67,7 +67,7 @@ def read(path: Path, called: str) -> Delivery:
         return _quilt(inner, called) if inner else _folder(path, called)
     with fs.disk_errors(f"read {called}"):
         if not path.exists():
-            raise UsageError("no-file", f"there is no file {called}", "")
+            raise UsageError("no-file", f"there is no file {called}", "name a patch, a mail, an mbox or a quilt folder")
         raw, _ = read_file(path, called)
     return read_bytes(raw, called, path.name)
 

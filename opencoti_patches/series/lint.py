@@ -43,7 +43,7 @@ def read(folder: Path, strip: int, where: Path) -> Reading:
     """
     order.checked_strip(strip, "the strip level of the series")
     file = folder / order.SERIES_FILE
-    if not file.is_file():
+    if not order.has_series(folder):
         series = order.load(folder, strip)
         names = tuple(e.name for e in series.entries)
         told = _finding(where / order.SERIES_FILE, 1, "no-series", order.NO_SERIES, level="note")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from opencoti_patches.core.errors import Refused
 from opencoti_patches.core.model import Plan, Series, is_full_id, printable
+from opencoti_patches.doors import fs
 from opencoti_patches.series.order import LOCK_FILE, MARKER
 
 _HEAD = "# Written by 'opencoti-patches lock'. A claim: 'opencoti-patches check --locked' proves it.\n"
@@ -41,11 +42,14 @@ def write(series: Series, plan: Plan) -> bytes:
 
 
 def read(folder: Path) -> Lock | None:
-    """The lock of a patches folder; None if there is none. Errors: BadLock."""
-    try:
-        return parse((folder / LOCK_FILE).read_text("utf-8", "surrogateescape"))
-    except FileNotFoundError:
-        return None
+    """The lock of a patches folder; None if there is none. Errors: BadLock; CouldNot ``disk``."""
+    file = folder / LOCK_FILE
+    with fs.disk_errors(f"read {printable(str(file))}"):
+        try:
+            text = file.read_text("utf-8", "surrogateescape")
+        except FileNotFoundError:
+            return None
+    return parse(text)
 
 
 def parse(text: str) -> Lock:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
+from opencoti_patches.doors import fs
 
 SERIES_FILE = "series"
 NO_SERIES = "no series file; patches are taken in order of number, then name"
@@ -80,7 +81,11 @@ def checked_strip(level: int, where: str) -> int:
     """The strip level, if it can be one. Errors: UsageError ``bad-series``."""
     if 0 <= level <= _DEEPEST:
         return level
-    raise UsageError("bad-series", f"{where} strips too much: it is a number from 0 to {_DEEPEST}", "")
+    raise UsageError(
+        "bad-series",
+        f"{where} strips too much: it is a number from 0 to {_DEEPEST}",
+        "count the folders that stand before the name in the patch",
+    )
 
 
 def read_file(path: Path | str, called: str) -> tuple[bytes, os.stat_result]:
@@ -140,18 +145,17 @@ def load(folder: Path, strip: int = 1) -> Series:
     """The series of a patches folder, every patch read once.
 
     Without a series file the order is by number, then by name (``listed`` is False). Errors:
-    UsageError ``no-series``, ``bad-series``, ``bad-name``, ``missing-patch``, ``twice``, ``unsafe-path`` and
-    those of ``read_file``.
+    UsageError ``no-series``, ``not-a-file``, ``bad-series``, ``bad-name``, ``missing-patch``, ``twice``,
+    ``unsafe-path`` and those of ``read_file``.
     """
     checked_strip(strip, "the strip level of the series")
     if not folder.is_dir():
         raise UsageError(
             "no-series", f"there is no patches folder {folder}", "make it, or name it in opencoti.toml: [series] dir"
         )
-    file = folder / SERIES_FILE
-    listed = file.is_file()
+    listed = has_series(folder)
     if listed:
-        lines = [line for line in read_lines(text_of(file)) if line.name]
+        lines = [line for line in read_lines(text_of(folder / SERIES_FILE)) if line.name]
     else:
         found = [p.name for p in folder.iterdir() if p.suffix in SUFFIXES and p.exists() and not p.is_dir()]
         lines = [Line(n, n) for n in sorted(map(_plain, found), key=numeric_order)]
@@ -184,12 +188,23 @@ def entry_of(folder: Path, name: str, raw: bytes, *, strip: int = 1, reverse: bo
     )
 
 
+def has_series(folder: Path) -> bool:
+    """Whether a patches folder has a series file. Errors: UsageError ``not-a-file`` for something else in its place: the
+    order would be taken from the names, though somebody meant another."""
+    file = folder / SERIES_FILE
+    if file.is_file():
+        return True
+    if os.path.lexists(file):
+        raise UsageError("not-a-file", f"{SERIES_FILE} is not a regular file", "put it there as one, or take it away")
+    return False
+
+
 def text_of(file: Path) -> str:
     """The series file. Errors: UsageError ``no-series``, and those of ``read_file``."""
     try:
         return decode(read_file(file, SERIES_FILE)[0])
     except OSError as e:
-        raise UsageError("no-series", f"cannot read {file}: {e.strerror}", "") from None
+        raise UsageError("no-series", f"cannot read {file}: {e.strerror}", fs.hint_of(e)) from None
 
 
 def _entry(folder: Path, line: Line, strip: int) -> Entry:

@@ -43,4 +43,6 @@ def _read(raw: bytes, root: Path, rev: str) -> Config:
     try:
         return from_table(tomllib.loads(decode(raw)), root)
     except tomllib.TOMLDecodeError as e:
-        raise UsageError("bad-toml", f"{FILE_NAME} of {printable(rev)}: {e}", "") from None
+        raise UsageError(
+            "bad-toml", f"{FILE_NAME} of {printable(rev)}: {e}", "name a commit at which it can be read"
+        ) from None

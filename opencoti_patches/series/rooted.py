@@ -22,7 +22,9 @@ def rooted(raw: bytes, folder: str, strip: int) -> bytes:
     """
     folder = folder.strip("/")
     if not re.fullmatch(r"[\w.+@-]+(?:/[\w.+@-]+)*", folder, re.A) or {"..", ".", ".git"} & set(folder.split("/")):
-        raise UsageError("bad-folder", f"--directory {folder!r} is not a plain path inside the tree", "")
+        raise UsageError(
+            "bad-folder", f"--directory {folder!r} is not a plain path inside the tree", "such as --directory llama.cpp"
+        )
     parsed = parse(raw, strip)
     under = folder.encode() + b"/"
     parts: list[bytes] = []

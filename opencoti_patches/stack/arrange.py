@@ -150,7 +150,11 @@ def enable(desk: Desk, wanted: str, *, usual: int, project: str, leave: bool = F
     outs = disabled.left_out(series)
     name, _ = meant(outs, [e.name for e in series.entries], wanted)
     if name is None:
-        raise Refused("no-change", f"{printable(find(series, wanted))} is in the series, not disabled", "")
+        raise Refused(
+            "no-change",
+            f"{printable(find(series, wanted))} is in the series, not disabled",
+            f"to leave it out: opencoti-patches disable {word(find(series, wanted))}",
+        )
     out = outs[name]
     was = disabled.entry(series, out, usual)
     entry = desk.fresh(was, was.raw)
@@ -230,7 +234,7 @@ def move(desk: Desk, name: PatchName, after: PatchName | None) -> Change:
     rest = (*entries[:at], *entries[at + 1 :])
     to = 0 if after is None else 1 + index_of(rest, after)
     if to == at:
-        raise Refused("no-change", f"{printable(name)} stands there already", "")
+        raise Refused("no-change", f"{printable(name)} stands there already", "'opencoti-patches list' shows the order")
     rows: dict[PatchName, Fated] = {}
     if to > at:
         before, middle, later = entries[:at], entries[at + 1 : to + 1], entries[to + 1 :]

@@ -51,7 +51,11 @@ def annotate(
     else:
         cells = weave.cells(paths[0])
         if cells is None or [c.line for c in cells[:-1]] != lines_of(content):
-            raise Refused("no-lines", f"{printable(paths[0])} is changed as a whole, so no line has an owner", "")
+            raise Refused(
+                "no-lines",
+                f"{printable(paths[0])} is changed as a whole, so no line has an owner",
+                "'opencoti-patches list -v' shows which patches change it",
+            )
         names = [e.name for e in series.entries]
         owned = tuple(Owned(c.line, None if c.owner == BASE else names[c.owner]) for c in cells[:-1])
     return paths[0], owned

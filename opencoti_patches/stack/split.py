@@ -11,6 +11,7 @@ from opencoti_patches.carry.compose import renumbered
 from opencoti_patches.carry.rows import starts
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, FilePatch, PatchName, blob_id, encode, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
 from opencoti_patches.doors.git import Landing
 from opencoti_patches.plan.replay import lines_of, put
@@ -66,7 +67,9 @@ def select(parsed: Parsed, globs: Sequence[str], hunks: Sequence[str]) -> Select
         f = parsed.files[i]
         if chosen is not None and (f.operation != "modify" or (f.old_mode != f.new_mode)):
             raise UsageError(
-                "bad-selection", f"{printable(f.path)} is made, moved, removed or has another mode: take it whole", ""
+                "bad-selection",
+                f"{printable(f.path)} is made, moved, removed or has another mode: take it whole",
+                f"--files {word(f.path)}",
             )
     return whole
 
@@ -114,7 +117,11 @@ def split(
     )
     now = (*entries[:at], rest, taken)
     if desk.tree(now) != after:
-        raise Refused("does-not-apply", f"the two parts of {printable(name)} do not make what it made", "")
+        raise Refused(
+            "does-not-apply",
+            f"the two parts of {printable(name)} do not make what it made",
+            "part it otherwise, by whole files",
+        )
     shifted = numbers.shifted() if renumber else {}
     later = tuple(e._replace(name=PatchName(shifted.get(e.name, e.name))) for e in entries[at + 1 :])
     text = with_renamed(lines.text_of(desk.series), dict(shifted))

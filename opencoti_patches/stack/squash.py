@@ -24,7 +24,7 @@ def squash(desk: Desk, names: Sequence[PatchName]) -> Change:
     Errors: UsageError ``usage``; Refused ``no-change``.
     """
     if len(set(names)) < 2:
-        raise UsageError("usage", "it takes two patches to make one of them", "")
+        raise UsageError("usage", "it takes two patches to make one of them", "name another, too")
     order = sorted(set(names), key=lambda n: index_of(desk.series.entries, n))
     first, work = order[0], desk
     rows: dict[PatchName, Fated] = {}

@@ -168,3 +168,31 @@ def test_line_numbers_that_wait_for_a_failed_patch_are_not_regens_to_write(cli: 
     assert moved["next"] == "mend 0001-step.patch first, then check again"
     waits = cli("-C", tmp_path, "regen", "0002", "--json").json["patches"][0]
     assert waits["reason"] == "moved; its line numbers wait for 0001-step.patch"
+
+
+@pytest.mark.parametrize("name", ["series", "series.lock"])
+@pytest.mark.parametrize("kind", ["folder", "loop"])
+def test_a_series_or_lock_that_cannot_be_read(cli: Cli, root: Path, name: str, kind: str) -> None:
+    """It is no file that is not there: the order, or what was locked, would be another unsaid."""
+    file = root / "patches" / name
+    file.unlink(missing_ok=True)
+    file.mkdir() if kind == "folder" else file.symlink_to(name)
+    commands = ("check", "status", "lock") if name == "series.lock" else ("check", "lint", "list", "status", "lock")
+    for command in commands:
+        ran = cli("-C", root, command, "--json")
+        error = ran.json["error"]
+        assert (ran.code, error["code"]) == ((2, "not-a-file") if name == "series" else (3, "disk"))
+        assert name in error["message"]
+        assert error["hint"]
+
+
+def test_what_the_system_refuses_has_a_hint_too(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "patches/series")
+
+    monkeypatch.setattr("opencoti_patches.series.order.load", refuse)
+    assert cli("-C", root, "list", "--json").json["error"] == {
+        "code": "disk",
+        "message": "Permission denied: patches/series",
+        "hint": "check the permissions",
+    }

@@ -320,6 +320,52 @@ def test_a_far_repository_does_not_reach_local_ones(tmp_path: Path, store: Store
     assert e.value.code == "submodule" and "not allowed" in e.value.message
 
 
+def test_a_transport_that_the_user_forbids(
+    tmp_path: Path, store: Store, quiet_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = new(tmp_path / "up", a="one\n")
+    (quiet_home / ".gitconfig").write_text('[protocol "file"]\n\tallow = never\n')
+    for url in (repo, f"file://{repo}"):
+        with pytest.raises(CouldNot, match="git's transport 'file' is not allowed") as e:
+            taken(store, url, "main")
+        assert e.value.code == "denied"
+        assert e.value.hint == "if you trust what is there: 'git config --global protocol.file.allow always'"
+    git(repo, *e.value.hint.partition("'git ")[2].rstrip("'").split())
+    assert taken(store, repo, "main")
+    monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "https:ssh")
+    with pytest.raises(CouldNot) as e:
+        taken(Store(tmp_path / "two"), repo, "main")
+    assert e.value.hint == "GIT_ALLOW_PROTOCOL lists what is allowed: add file to it"
+
+
+def test_a_submodule_by_a_transport_that_is_not_allowed(tmp_path: Path, store: Store, served: str) -> None:
+    secret = new(tmp_path / "secret", s="secret\n")
+    top = nested(tmp_path, str(secret))
+    git(top, "update-server-info")
+    with pytest.raises(CouldNot) as e:
+        taken(store, f"{served}/top/.git", "main")
+    assert e.value.hint.startswith("clone the repository that names it")
+    assert e.value.hint.endswith("; 'submodules = false' leaves submodules out")
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("[user\n", "bad config line 1 in file "),
+        ("[core]\n\tbare = maybe\n", "bad boolean config value 'maybe' for 'core.bare'"),
+    ],
+)
+def test_a_damaged_configuration(config: str, said: str, tmp_path: Path, store: Store, quiet_home: Path) -> None:
+    repo = new(tmp_path / "up", a="one\n")
+    (quiet_home / ".gitconfig").write_text(config)
+    for url in (repo, f"file://{repo}"):
+        with pytest.raises(CouldNot) as e:
+            taken(store, url, "main")
+        assert e.value.code == "git-config"
+        assert e.value.message.startswith(f"git cannot read its configuration: {said}")
+        assert "mend that file" in e.value.hint
+
+
 @pytest.mark.parametrize("rev", ["none", "0" * 40, "v9", "abcdef1", "main commit none", "main@{999}"])
 def test_a_revision_that_is_not_there(tmp_path: Path, store: Store, rev: str) -> None:
     repo = new(tmp_path / "up", a="one\n")

@@ -56,3 +56,15 @@ def test_a_command_to_run_has_the_name_of_the_program() -> None:
             ):  # a comment of a new project
                 found.append(f"{file.relative_to(PACKAGE)}:{getattr(node, 'lineno', 0)}: {text}")
     assert found == []
+
+
+def test_no_error_leaves_open_what_to_do() -> None:
+    """Each says it in its hint, where it is raised or, for a kind of error of its own, in its class."""
+    found = []
+    for file in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("CouldNot", "Refused", "UsageError"):
+                hint = [*node.args[2:], *(k.value for k in node.keywords if k.arg == "hint")]
+                if not hint or ast.unparse(hint[0]) in ("''", '""'):
+                    found.append(f"{file.relative_to(PACKAGE)}:{node.lineno}: {ast.unparse(node)}")
+    assert found == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from opencoti_patches.core.errors import CouldNot
 from opencoti_patches.doors import proc
-from opencoti_patches.doors.fs import HINTS
+from opencoti_patches.doors.failures import HINTS
 
 # Options before the subcommand, each for a reason.
 SAFE = (
@@ -52,6 +52,7 @@ def call(
 
 
 LOST = "delete the folder objects.git in the store (.opencoti), and run it again: what it held is fetched anew"
+_DAMAGED = f"where that goes on: {LOST}"
 _HINTS = dict.fromkeys(
     ("unable to read sha1 file", "missing blob", "missing tree", "bad object", "unable to read tree"), LOST
 ) | {os.strerror(e): hint for e, hint in HINTS.items()}
@@ -61,7 +62,7 @@ def must(done: proc.Done, doing: str) -> bytes:
     """What it printed; CouldNot ``git`` with its first line if it failed to ``doing``."""
     if done.code:
         first = next((line for line in done.error_text.splitlines() if line), f"exit {done.code}")
-        hint = next((h for words, h in _HINTS.items() if words in done.error_text), "")
+        hint = next((h for words, h in _HINTS.items() if words in done.error_text), _DAMAGED)
         raise CouldNot("git", f"git could not {doing}: {first.removeprefix('fatal: ').removeprefix('error: ')}", hint)
     return done.out
 

@@ -10,8 +10,9 @@ from typing import Literal
 
 from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.model import CommitId, TreeId, decode, encode, is_full_id, printable
+from opencoti_patches.core.shell import word
 from opencoti_patches.doors import fs, proc
-from opencoti_patches.doors.git.call import call
+from opencoti_patches.doors.git.call import LOST, call
 from opencoti_patches.doors.git.repository import Repository
 
 Access = Literal["own", "near", "far"]
@@ -81,7 +82,7 @@ class Remote:
         wanted = [r for r in revs if (path, r) not in self._revs and "\n" not in r]
         env = {**self._env, "GIT_CEILING_DIRECTORIES": str(path.parent)}  # a plain folder inside another's is none
         names = b"".join(encode(f"{r}^{{commit}}\n") for r in wanted)
-        done = call(["cat-file", "--batch-check"], env=env, cwd=path, options=_OPTIONS, input=names)
+        done = _readable(call(["cat-file", "--batch-check"], env=env, cwd=path, options=_OPTIONS, input=names))
         rows = (row.split(b" ") for row in done.out.splitlines())
         found = {
             (path, r): CommitId(row[0].decode())
@@ -115,7 +116,7 @@ class Remote:
         if done.code and is_full_id(rev) and (named := self._advertised(url, rev, access)):
             done = self._fetch(url, named, ref, access)  # an old server gives only what a ref points at
         if done.code:
-            raise explained(done, url, rev)
+            raise explained(done, url, rev, theirs=access != "own")
         commit = CommitId(self._ask("rev-parse", "--verify", f"{ref}^{{commit}}").decode().strip())
         # Kept under its own name, for the next fetch to build upon and for a gc by hand to spare.
         refs = f"update {_BASES}{commit} {commit}\ndelete {ref}\n"
@@ -137,7 +138,7 @@ class Remote:
     def tree_of(self, commit: CommitId) -> TreeId:
         """The tree of a commit in the store."""
         if not self._has_commit(commit):
-            raise CouldNot("git", f"commit {commit} is not in the store", "")
+            raise CouldNot("git", f"commit {commit} is not in the store", LOST)
         return self._trees[commit]
 
     def subtree(self, tree: TreeId, path: str) -> TreeId | None:
@@ -197,12 +198,13 @@ class Remote:
             files = "always" if access == "near" else "user"
             options = (*options, "-c", "protocol.ext.allow=never", "-c", f"protocol.file.allow={files}")
         plain = [os.fsdecode(encode(a)) for a in args]
-        return call(plain, env=env, cwd=self.repo.path, options=options, input=input, meanwhile=meanwhile)
+        done = call(plain, env=env, cwd=self.repo.path, options=options, input=input, meanwhile=meanwhile)
+        return _readable(done)
 
     def _ask(self, *args: str, input: bytes = b"") -> bytes:
         done = self._call(list(args), input=input)
         if done.code:
-            raise CouldNot("git", f"git could not {args[0]} in the store: {_line(done)}", "")
+            raise CouldNot("git", f"git could not {args[0]} in the store: {_line(done)}", LOST)
         return done.out
 
 
@@ -250,8 +252,32 @@ def _line(done: proc.Done) -> str:
     return line.partition(": ")[2] if lines else line
 
 
-def explained(done: proc.Done, url: str, rev: str) -> CouldNot:
-    """Why a fetch of ``rev`` failed, from what git said."""
+def _readable(done: proc.Done) -> proc.Done:
+    """What git answered. Errors: CouldNot ``git-config`` if it did not get beyond the user's configuration."""
+    wrong = re.search(
+        r"^fatal: (bad (?:numeric |boolean )?config .*|.*reading the configuration files)$", done.error_text, re.M
+    )
+    if done.code and wrong:
+        seen = re.search(r"^warning: (unable to access .*)$", done.error_text, re.M)
+        said = printable(seen[1] if seen else wrong[1])
+        hint = "mend that file: no git works before. 'git config --list --show-origin' says whether it can be read"
+        raise CouldNot("git-config", f"git cannot read its configuration: {said}", hint)
+    return done
+
+
+def _not_allowed(where: str, transport: str, theirs: bool) -> CouldNot:
+    """git may not use a transport: that is the user's word, or ours of what a repository elsewhere points at."""
+    if transport not in os.environ.get("GIT_ALLOW_PROTOCOL", transport).split(":"):
+        hint = f"GIT_ALLOW_PROTOCOL lists what is allowed: add {transport} to it"
+    elif theirs:
+        hint = "clone the repository that names it, with its submodules, and name the clone"
+    else:
+        hint = f"if you trust what is there: 'git config --global protocol.{transport}.allow always'"
+    return CouldNot("denied", f"{where}: git's transport '{transport}' is not allowed", hint)
+
+
+def explained(done: proc.Done, url: str, rev: str, theirs: bool = False) -> CouldNot:
+    """Why a fetch of ``rev`` failed, from what git said; ``theirs``: not the user named the URL, but a repository."""
     from opencoti_patches.doors.net import shown
 
     text, where = done.error_text, shown(url)
@@ -260,6 +286,8 @@ def explained(done: proc.Done, url: str, rev: str) -> CouldNot:
         return _other_format(where)
     if re.search("find remote ref|not our ref|no such remote ref|unadvertised object|[Ii]nvalid refspec", text):
         return no_rev(where, rev)
+    if m := re.search(r"transport '([\w+.-]+)' not allowed", text):
+        return _not_allowed(where, m[1], theirs)
     if re.search(
         "Authentication failed|could not read (Username|Password)|Permission denied|HTTP 40[13]|error: 40[13]", text
     ):
@@ -268,4 +296,5 @@ def explained(done: proc.Done, url: str, rev: str) -> CouldNot:
         return CouldNot("no-repository", f"{where} is not a git repository, or not open to you", "look at its URL")
     if re.search("resolve host|[Cc]onnection|timed out|unable to access|[Nn]etwork", text):
         return CouldNot("network", f"{where} cannot be reached: {line}", "check the network and git's proxy settings")
-    return CouldNot("git", f"git could not fetch {rev} of {where}: {line}", "")
+    hint = "git itself may say more: git ls-remote " + word(where)
+    return CouldNot("git", f"git could not fetch {rev} of {where}: {line}", hint)

@@ -15,7 +15,11 @@ def commit_of(folder: Path, rev: str) -> CommitId:
     """The commit that ``rev`` is in the repository around ``folder``. Errors: UsageError ``no-repository``; CouldNot
     ``no-rev``."""
     if call(["rev-parse", "--git-dir"], env=environment(), cwd=folder).code:
-        raise UsageError("no-repository", f"{printable(str(folder))} is not in a git repository", "")
+        raise UsageError(
+            "no-repository",
+            f"{printable(str(folder))} is not in a git repository",
+            "name a commit of the project's own repository: git init makes one",
+        )
     args = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
     done = call(args, env=environment(), cwd=folder)
     if done.code:

@@ -137,7 +137,7 @@ class Repository:
             index.with_name(f"{index.name}.lock").unlink(missing_ok=True)  # it had no time to
             said = crash
         if (crash is None and done.code not in (0, 1, 128)) or said.ok != (len(said.landings) == len(patches)):
-            raise CouldNot("git", f"git apply ended with {done.code}: {done.error_text.splitlines()[-1:]}", "")
+            raise CouldNot("git", f"git apply ended with {done.code}: {done.error_text.splitlines()[-1:]}", LOST)
         return said
 
     def apply_loosely(self, index: Path, patch: Path, *, strip: int, reverse: bool) -> bool:
@@ -346,7 +346,7 @@ class Repository:
         if done.code > 127 and "Cannot merge binary files" in done.error_text:
             return None
         if done.code > 127:
-            raise CouldNot("git", f"git merge-file failed: {done.error_text}", "")
+            raise CouldNot("git", f"git merge-file failed: {done.error_text}", LOST)
         return done.out, done.code == 0
 
     def renames(self, a: TreeId, b: TreeId, *, replaced: bool = False) -> dict[str, str]:
