@@ -8,7 +8,7 @@ from typing import NamedTuple
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry import guards, note
 from opencoti_patches.carry.compose import composed
-from opencoti_patches.carry.merged import first_marker, markers
+from opencoti_patches.carry.merged import left_over
 from opencoti_patches.carry.model import Row
 from opencoti_patches.carry.trial import judged
 from opencoti_patches.core.errors import Refused, UsageError
@@ -25,11 +25,13 @@ AS_BEFORE = "as before"  # ends the reason of a patch that the run has nothing t
 
 
 class Snapshot(NamedTuple):
-    """An edited folder: the tree it began as, the tree it is now, the files that are new in it."""
+    """An edited folder: the tree it began as, the tree it is now, the files that are new in it, and what was merged into
+    it to be resolved, if that was more than it began as."""
 
     began: TreeId
     now: TreeId
     new_files: tuple[str, ...]
+    laid: TreeId | None = None
 
 
 def take(work: WorkTree) -> Snapshot:
@@ -45,7 +47,7 @@ def take(work: WorkTree) -> Snapshot:
         )
     work.guard_files(at.also)
     now, new = work.snapshot(also=at.also)
-    return Snapshot(began=at.tree, now=now, new_files=tuple(new))
+    return Snapshot(began=at.tree, now=now, new_files=tuple(new), laid=TreeId(at.laid) if at.laid else None)
 
 
 def rewritten(
@@ -79,7 +81,7 @@ def rewritten(
             f"the folder is the tree before {name}: there is nothing for the patch to do",
             "edit the folder first",
         )
-    guard_markers(before, snapshot.now, store)
+    guard_markers(before, snapshot, store)
     old = parse(entry.raw, entry.strip, entry.reverse)
     if old.defects:  # what cannot be read of it is not kept beside what is written
         entry = entry._replace(raw=old.header)
@@ -112,14 +114,15 @@ def rewritten(
     )
 
 
-def guard_markers(before: TreeId, now: TreeId, store: Store) -> None:
-    """Errors: Refused ``markers`` if a conflict marker came into a file between two trees."""
-    changed = store.repo.diff_trees(before, now)
-    contents = store.repo.blobs(e[1] for sides in changed.values() for e in sides if e and e[0] != "160000")
-    for path, (was, held) in changed.items():
-        before_, now_ = (contents.get(e[1], b"") if e else b"" for e in (was, held))
-        if markers(now_) > markers(before_):  # those that were there belong there
-            line = first_marker(now_)
+def guard_markers(before: TreeId, snapshot: Snapshot, store: Store) -> None:
+    """Errors: Refused ``markers`` if a conflict marker came into a file since the tree ``before``. Where they were laid
+    into the folder, it is known how many lines between the sides belong to file and patch: one that is left is found."""
+    changed = store.repo.diff_trees(before, snapshot.now)
+    laid = store.repo.diff_trees(before, snapshot.laid) if snapshot.laid else {}
+    sides = {path: (was, laid.get(path, (was, was))[1], now) for path, (was, now) in changed.items()}
+    contents = store.repo.blobs(e[1] for three in sides.values() for e in three if e and e[0] != "160000")
+    for path, three in sides.items():
+        if line := left_over(*(contents.get(e[1], b"") if e else b"" for e in three)):
             raise Refused(
                 "markers",
                 f"{printable(path)} line {line} still has a conflict marker",

@@ -35,6 +35,7 @@ def lay(work: WorkTree, series: Series, verdict: Verdict, at: At, store: Store, 
             return {path: aligned(old, text, texts.diff) for path, (old, text) in pairs.items()}
 
         made = merge(entry, held.get, lambda oid: store.repo.blobs([oid])[oid], renamed, as_made)
-    moved = work.move(At(tree=tree_of(at.tree, made.files, store.repo)), force=force, to_edit=True, series=series)
-    settle(work, At(tree=at.tree, patch=at.patch, also=tuple(made.files)))
+    laid = tree_of(at.tree, made.files, store.repo)
+    moved = work.move(At(tree=laid), force=force, to_edit=True, series=series)
+    settle(work, At(tree=at.tree, patch=at.patch, also=tuple(made.files), laid=laid))
     return moved, made

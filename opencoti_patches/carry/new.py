@@ -7,7 +7,7 @@ from typing import NamedTuple
 from opencoti_patches.base import states
 from opencoti_patches.base.store import Store
 from opencoti_patches.carry.forward import forward
-from opencoti_patches.carry.from_folder import Snapshot
+from opencoti_patches.carry.from_folder import Snapshot, guard_markers
 from opencoti_patches.carry.prove import prove
 from opencoti_patches.carry.trial import judged, worse
 from opencoti_patches.core.errors import Refused
@@ -51,7 +51,7 @@ def make(
     """The patch that ``snapshot`` is, behind so many others (all for None). Nothing is written: see ``put``.
 
     ``at_patch`` is the patch whose tree the folder was brought to. Errors: Refused ``does-not-apply``,
-    ``wrong-bootstrap``, ``no-change``, ``no-number``, ``exists``, ``breaks-later``; UsageError ``bad-name``;
+    ``wrong-bootstrap``, ``no-change``, ``markers``, ``no-number``, ``exists``, ``breaks-later``; UsageError ``bad-name``;
     CouldNot ``not-proven``.
     """
     at = len(series.entries) if place is None else place
@@ -62,6 +62,8 @@ def make(
     if snapshot.now == before:
         where = f"the tree after {previous}" if previous else "the bare base"
         raise Refused("no-change", f"the folder is {where}: there is nothing in it for a patch", "edit it first")
+    if snapshot.laid:  # else a file may well have such lines, as a test of a merge has
+        guard_markers(before, snapshot, store)
     names = [e.name for e in series.entries]
     numbers = Numbers(names, at, folder=folder_of(previous or ""), renumber=renumber, beside=beside(series))
     name = f"{folder_of(previous or '')}{numbers.named(wanted, 'patch')}"

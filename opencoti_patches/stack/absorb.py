@@ -60,7 +60,7 @@ def absorb(desk: Desk, snapshot: Snapshot) -> Absorbed:
             "nothing was edited in the folder",
             "edit it first, or name the one that was: opencoti-patches absorb DIR",
         )
-    guard_markers(snapshot.began, snapshot.now, desk.store)
+    guard_markers(snapshot.began, snapshot, desk.store)
     woven = Woven(entries, plan, desk.base, desk.store)
     found = _Edits(desk, snapshot, woven)
     work, tip = desk, plan.tip

@@ -39,7 +39,7 @@ def refresh(desk: Desk, name: PatchName, snapshot: Snapshot, began_at: str, *, l
             "nothing was edited in the folder",
             f"edit it first, or name the one that was: opencoti-patches refresh {word(name)} DIR",
         )
-    guard_markers(snapshot.began, snapshot.now, desk.store)
+    guard_markers(snapshot.began, snapshot, desk.store)
     now, place = snapshot.now, name
     if snapshot.began != after:
         place = _place(desk, at, snapshot.began, began_at)

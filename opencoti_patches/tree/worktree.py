@@ -29,12 +29,14 @@ _SHOWN = 5  # edited files named in a refusal
 
 class At(NamedTuple):
     """What a folder holds: a tree, and the patch after which it is that (empty: the base). ``also``: files that
-    belong to what was put into it, though a .gitignore of the tree may ignore them."""
+    belong to what was put into it, though a .gitignore of the tree may ignore them. ``laid``: the tree that was put
+    there to be edited, where that is another, such as one with conflict markers."""
 
     tree: TreeId
     patch: str = ""
     commits: bool = False
     also: tuple[str, ...] = ()
+    laid: str = ""
 
 
 class Moved(NamedTuple):
@@ -65,7 +67,8 @@ class WorkTree:
         doc = fs.read_json(self._state)
         if not isinstance(doc, dict) or not self.folder.is_dir() or not self.store.repo.has(doc["tree"]):
             return None
-        return At(tree=TreeId(doc["tree"]), patch=doc["patch"], commits=doc["commits"], also=tuple(doc.get("also", ())))
+        also = tuple(doc.get("also", ()))
+        return At(TreeId(doc["tree"]), doc["patch"], doc["commits"], also, doc.get("laid", ""))
 
     def moving(self) -> bool:
         """Whether a move of it was killed half way."""
@@ -351,6 +354,7 @@ class WorkTree:
             "patch": at.patch,
             "commits": at.commits,
             "also": list(at.also),
+            "laid": at.laid,
         }
         fs.write(self._state, fs.json_bytes({**doc, "moving": moving} if moving else doc))
 

@@ -293,6 +293,30 @@ def test_new_markers_beside_old_ones_are_found(cli: Cli, git: Git, tmp_path: Pat
     assert cli("-C", tmp_path, "regen", "1", "--from", "WORK", "--json").json["error"]["code"] == "markers"
 
 
+@pytest.mark.parametrize("title", ["", "Title\n=======\n"])
+@pytest.mark.parametrize("ours", ["THIRTY\n", "THIRTY\n=======\n"])
+def test_a_line_between_the_sides_that_is_left_is_found(
+    cli: Cli, git: Git, tmp_path: Path, title: str, ours: str
+) -> None:
+    """A heading of the file or of the patch looks the same, and is none."""
+    files = [{"a": text(title + numbered(1, 60))}, {"a": text(title + numbered(1, 60, n30=ours.rstrip()))}]
+    write_project(tmp_path, git, files)
+    set_base(tmp_path, {"a": text(title + numbered(1, 60, n29="theirs", n30="theirs, too"))})
+    assert len(left_of(cli, tmp_path)) == 1
+    good = title + numbered(1, 60, n29="theirs", n30=ours.rstrip())
+    lines = good.replace("line 31\n", "=======\nline 31\n").splitlines(keepends=True)
+    resolved(tmp_path / "WORK", "a", "".join(lines))
+    for command in (("regen", "1", "--from", "WORK"), ("new", "another", "--first", "--from", "WORK")):
+        ran = cli("-C", tmp_path, *command, "--json")
+        assert (ran.code, ran.json["error"]["code"]) == (1, "markers")
+        assert ran.json["error"]["message"] == f"a line {lines.index('line 31' + chr(10))} still has a conflict marker"
+    resolved(tmp_path / "WORK", "a", good)
+    assert cli("-C", tmp_path, "regen", "1", "--from", "WORK").code == 0
+    assert cli("-C", tmp_path, "undo").code == 0  # the folder's edits are edits again, and as strictly looked at
+    resolved(tmp_path / "WORK", "a", "".join(lines))
+    assert cli("-C", tmp_path, "regen", "1", "--from", "WORK", "--json").json["error"]["code"] == "markers"
+
+
 def test_links_are_left_to_a_person(cli: Cli, git: Git, tmp_path: Path) -> None:
     write_project(tmp_path, git, [{"b": text("b\n")}, {"b": text("b\n"), "l": text("made\n")}])
     set_base(tmp_path, {"b": text("b\n"), "l": link("b")})
