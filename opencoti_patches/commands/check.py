@@ -36,6 +36,7 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
     from opencoti_patches.report.checked import report
     from opencoti_patches.series import lock
     from opencoti_patches.series.beside import unlisted
+    from opencoti_patches.series.unmerged import unmerged
 
     project = open_project(run)
     series = project.series.upto(order.find(project.series, to) if to else None)
@@ -60,6 +61,7 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
             stale=stale,
             other_base=claim is not None and claim.base != plan.base,
             unlisted=unlisted(project.series),
+            unmerged=unmerged(series),
             stale_level="error" if locked or damage else "warning",
             stale_line=damage.line if damage else 1,
             verbose=run.verbose,

@@ -24,6 +24,9 @@ from opencoti_patches.report.advice import advice
 from opencoti_patches.report.wrapping import WIDTH, Said, steps, with_short_ids, wrapped
 from opencoti_patches.series.lock import told
 from opencoti_patches.series.order import NO_SERIES, SERIES_FILE
+from opencoti_patches.series.unmerged import Unmerged
+
+_UNMERGED = "a merge left its conflict markers in the patch file"
 
 
 def report(
@@ -36,6 +39,7 @@ def report(
     no_offset: bool = False,
     stale: Sequence[str] = (),
     unlisted: Sequence[str] = (),
+    unmerged: Sequence[Unmerged] = (),
     other_base: bool = False,
     stale_level: Level = "warning",
     stale_line: int = 1,
@@ -43,7 +47,7 @@ def report(
 ) -> Report:
     """The report on a plan. ``where`` is the patches folder from where the program was started, ``typed`` from the folder
     of ``-C``, if that is another, ``stale`` what the lock and the series disagree about (in line ``stale_line`` of the
-    lock), ``unlisted`` patch files that are not in the series, ``other_base`` whether
+    lock), ``unlisted`` patch files that are not in the series, ``unmerged`` those with conflict markers, ``other_base`` whether
     the lock is for another base."""
     ok = (
         plan.ok
@@ -78,6 +82,13 @@ def report(
             "opencoti.toml and run 'opencoti-patches bump': it knows both"
         )
         text.append(Said(words, 0, 2))
+    for u in unmerged:
+        path, hint = str(where / u.name), "settle the merge, then check again"
+        findings.append(
+            Finding(level="warning", rule="conflict-marker", message=_UNMERGED, path=path, line=u.line, hint=hint)
+        )
+        text += wrapped(f"warning: {printable(u.name)}, patch line {u.line}: {_UNMERGED}", 0, 2)
+        text += steps([hint])
     if unlisted:
         few = f"{plural(len(unlisted), 'patch file')} not in the series: {_few([*map(printable, unlisted)])}"
         text += wrapped(f"note: {few}", 0, 2)
@@ -97,6 +108,7 @@ def report(
             "patches": rows,
             "stale": [printable(line) for line in stale],
             "unlisted": [printable(name) for name in unlisted],
+            "unmerged": [{"name": printable(u.name), "patch_line": u.line} for u in unmerged],
             "listed": series.listed,
         }
 

@@ -85,6 +85,10 @@ RULES: dict[str, tuple[str, str]] = {
         "series.lock is out of date",
         "The lock does not describe the series and base as they are. Run 'opencoti-patches lock'.",
     ),
+    "conflict-marker": (
+        "A merge left its conflict markers",
+        "A merge that nobody settled is in the patch file, where git passes over it, or in the lines that it adds.",
+    ),
     "not-listed": (
         "A patch file that is not in the series",
         "The folder has a patch file that the series does not name, not even in a comment: nothing applies it.",

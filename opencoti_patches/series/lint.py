@@ -19,6 +19,7 @@ from opencoti_patches.doors import fs
 from opencoti_patches.series import order, says
 from opencoti_patches.series.beside import words_of
 from opencoti_patches.series.parse import Parsed, parse
+from opencoti_patches.series.unmerged import marker_lines
 
 _MODES = ("100644", "100755", "120000")
 
@@ -201,12 +202,9 @@ def _whole(entry: Entry, parsed: Parsed, where: Path) -> Iterator[Finding]:
     crlf = next((line for line in _structure_lines(raw, parsed) if line[1].endswith(b"\r\n")), None)
     if crlf:
         yield _finding("", crlf[0], "crlf", "its own lines end in CRLF, which no diff tool writes", hint=repair["crlf"])
-    markers = [n for n, line in enumerate(raw.split(b"\n"), 1) if line.startswith((b"<<<<<<< ", b">>>>>>> "))]
-    if len(markers) > 1:
-        for n in markers:
-            yield _finding(
-                "", n, "conflict-marker", "a merge left a conflict marker in the patch file", hint="settle it"
-            )
+    outer = [n for n, line in enumerate(raw.split(b"\n"), 1) if line.startswith((b"<<<<<<< ", b">>>>>>> "))]
+    for n in sorted({*marker_lines(raw), *(outer if len(outer) > 1 else ())}):
+        yield _finding("", n, "conflict-marker", "a merge left a conflict marker in the patch file", hint="settle it")
 
 
 def _repairs(entry: Entry, parsed: Parsed, where: Path) -> dict[str, str]:

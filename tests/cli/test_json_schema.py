@@ -64,6 +64,7 @@ GOOD: dict[str, Any] = {
     ],
     "stale": [],
     "unlisted": [],
+    "unmerged": [],
     "listed": True,
 }
 
@@ -189,7 +190,9 @@ def _words(name: str) -> set[str]:
 
 def test_schema_and_rules_know_the_same_causes() -> None:
     assert (
-        _words("cause") | _words("warning") | {"offset", "blocked", "stale-lock", "no-series", "not-listed"}
+        _words("cause")
+        | _words("warning")
+        | {"offset", "blocked", "stale-lock", "no-series", "not-listed", "conflict-marker"}
         == RULES.keys()
     )
 

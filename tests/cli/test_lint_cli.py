@@ -78,6 +78,24 @@ def test_a_patch_that_is_not_in_the_series_is_said_where_ci_reads(project: Proje
     assert (said.code, said.out) == (0, f"::notice file=patches/0002-other.patch,line=1,title=not-listed::{what}\n")
 
 
+def test_a_merge_that_nobody_settled_is_a_warning_of_check(project: Project, diff: Diff) -> None:
+    sides = "<<<<<<< HEAD\nAnd why.\n=======\nOr why.\n>>>>>>> theirs\n"
+    made = project({}, {"0001-good.patch": diff("a", "", "a\n").replace("And why it does that.\n", sides)})
+    ran, document = made("check"), made("check", "--json")
+    assert ran.code == 0  # git's word counts
+    assert ran.out.startswith(
+        "warning: 0001-good.patch, patch line 3: a merge left its conflict markers in the\n  patch file\n"
+        "    next: settle the merge, then check again\n"
+    )
+    assert checked(document.raw, 0)["unmerged"] == [{"name": "0001-good.patch", "patch_line": 3}]
+    said = made("check", "--format", "github").out
+    assert said.startswith("::warning file=patches/0001-good.patch,line=3,title=conflict-marker::")
+    assert [row["line"] for row in made("lint", "--json").json["findings"]] == [3, 5, 7]
+    made.write("patches/0001-good.patch", diff("a", "", "a\n").replace("And why", "Title\n=======\nAnd why"))
+    assert checked(made("check", "--json").raw, 0)["unmerged"] == []
+    assert made("lint").code == 0
+
+
 def test_a_warning_is_a_no_only_when_asked(project: Project, diff: Diff) -> None:
     made = project({}, {"0001-x.patch": diff("a", "", "a\n") + "-- \n2.39"})
     ran = made("lint", "--json")

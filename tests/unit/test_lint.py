@@ -13,6 +13,7 @@ from opencoti_patches.core.model import Finding
 from opencoti_patches.series import order
 from opencoti_patches.series.beside import unlisted
 from opencoti_patches.series.lint import lint, read
+from opencoti_patches.series.unmerged import marker_lines
 
 HEAD = b"Say what it does\n\nAnd why it does that.\n\n"
 BODY = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
@@ -306,10 +307,27 @@ def test_conflict_markers(tmp_path: Path) -> None:
 
 def test_a_patch_file_that_is_in_conflict_itself(tmp_path: Path) -> None:
     raw = HEAD + b"<<<<<<< ours\n" + BODY + b"=======\n" + BODY + b">>>>>>> theirs\n"
+    middle = FIRST + 1 + BODY.count(b"\n") + 1
     assert [row for row in _one(tmp_path, raw) if row[2] == "conflict-marker"] == [
-        (FIRST + 1, "error", "conflict-marker"),
-        (raw.count(b"\n"), "error", "conflict-marker"),
+        (n, "error", "conflict-marker") for n in (FIRST + 1, middle, raw.count(b"\n"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("header", "lines"),
+    [
+        (b"<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n", [1, 3, 5]),
+        (b"What\n\n<<<<<<<\r\none\r\n|||||||\r\n=======\r\ntwo\r\n>>>>>>>\r\n", [3, 5, 6, 8]),
+        (b"<<<<<<< a\n=======\n>>>>>>> b\n\n<<<<<<< a\n=======\n>>>>>>> b\n", [1, 2, 3, 5, 6, 7]),
+        (b"Title\n=======\n\n>>>>>>> quoted\n", []),
+        (b"Title\n=======\n<<<<<<< shown\n", []),
+        (b"<<<<<<<< eight\n=======\n>>>>>>>> eight\n", []),
+        (b">>>>>>> a\n=======\n<<<<<<< b\n", []),
+    ],
+)
+def test_whole_conflicts_alone_count(header: bytes, lines: list[int]) -> None:
+    assert marker_lines(header + BODY) == lines
+    assert marker_lines(_file(b"+<<<<<<< a", b"+=======", b"+>>>>>>> b")) == []
 
 
 @pytest.mark.parametrize(
