@@ -25,7 +25,7 @@ def report(findings: Sequence[Finding], series: Series, *, where: Path, strict: 
         rows = wrapped(f"{place} {f.level}: {f.message} ({f.rule})", 0, 2)
         text += [row.replace("\0", " ") for row in rows]
         if f.hint and last[f.rule, f.hint] == at:  # once
-            text.append(Said(f.hint, 4, 2))
+            text += [Said(row, 4, 2) for row in f.hint.split("\n")]
     parts = [plural(counts[level], level) for level in ("error", "warning", "note") if counts[level]]
     text.append(f"{plural(len(series.entries), 'patch')}: {', '.join(parts) or 'no findings'}")
     data = {

@@ -22,6 +22,7 @@ from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.unmerged import marker_lines
 
 _MODES = ("100644", "100755", "120000")
+_OWN = r"/^([^ +-]|--- |\+\+\+ )/"  # for sed, the lines that are the diff's own, not those of files
 
 
 class Reading(NamedTuple):
@@ -217,7 +218,11 @@ def _repairs(entry: Entry, parsed: Parsed, where: Path) -> dict[str, str]:
         binary = parsed.files and parsed.files[-1].binary and any(d.cause == "missing-newline" for d in parsed.defects)
         cut = binary and not entry.raw.endswith(b"\n")
         add = f"printf '\\n\\n' >>{file}" if cut else f"echo >>{file}"
-        take_off = f"sed -i -E '{_own_lines(parsed, entry.raw)}s/\\r$//' {file}"
+        every, own = (f"sed -i -E '{which}s/\\r$//' {file}" for which in ("", _OWN))
+        take_off, lines = own, _of_files(parsed, entry.raw)
+        if all(line.endswith(b"\r") for line in lines):
+            # which were so from the first is for upstream's file to say
+            take_off = f"{every}\nor, where upstream's own file has CRLF:\n{own}" if lines else every
     return {
         "missing-newline": add,
         "crlf": take_off,
@@ -226,10 +231,9 @@ def _repairs(entry: Entry, parsed: Parsed, where: Path) -> dict[str, str]:
     }
 
 
-def _own_lines(parsed: Parsed, raw: bytes) -> str:
-    """For sed, the lines that lost their plain ends: all, unless the patch has lines of files that kept them."""
-    lines = (line for f in parsed.files for h in f.hunks for line in raw[h.span[0] : h.span[1]].split(b"\n")[1:-1])
-    return "" if all(line.endswith(b"\r") for line in lines) else r"/^([^ +-]|--- |\+\+\+ )/"
+def _of_files(parsed: Parsed, raw: bytes) -> list[bytes]:
+    """The lines of a patch that are lines of files, without their LF."""
+    return [line for f in parsed.files for h in f.hunks for line in raw[h.span[0] : h.span[1]].split(b"\n")[1:-1]]
 
 
 def _structure_lines(raw: bytes, parsed: Parsed) -> Iterator[tuple[int, bytes]]:

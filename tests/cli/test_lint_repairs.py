@@ -27,12 +27,15 @@ HcmV?d00001
 """
 
 
-def _mended(made: Sandbox, rule: str) -> str:
-    """Paste the hint of the one finding; the command."""
+def _mended(made: Sandbox, rule: str, upstream_has_crlf: bool = False) -> str:
+    """Paste the hint of the one finding, or its other command for an upstream that has CRLF; the command."""
     told = made("-C", made.root.name, "lint", "--strict", cwd=made.root.parent).out.splitlines()
     assert told[-1] == "1 patch: 1 error", told
-    assert f"({rule})" in told[-3], told
-    command = told[-2].strip()
+    told = told[next(at for at, row in enumerate(told) if f"({rule})" in row) + 1 : -1]
+    command, *other = (row.strip() for row in told)
+    if upstream_has_crlf:
+        assert other[0] == "or, where upstream's own file has CRLF:"
+        command = other[1]
     subprocess.run(["bash", "-c", command], cwd=made.root.parent, check=True)
     assert made("lint", "--strict").out == "1 patch: no findings\n"
     checked = made("check")
@@ -62,6 +65,19 @@ def test_all_lines_were_converted(project: Project, diff: Diff, last: str) -> No
     made = project({"f": OLD}, {"1-x.patch": whole.replace("\n", "\r\n").encode()})
     assert _mended(made, "crlf") == "sed -i -E 's/\\r$//' work/patches/1-x.patch"
     assert (made.root / "patches/1-x.patch").read_bytes() == whole.encode()
+
+
+def test_all_lines_were_converted_of_a_patch_for_a_file_that_has_crlf(project: Project, diff: Diff) -> None:
+    """git takes the patch as it is; without the CRs of the file's own lines it would take it no more."""
+    old, new = (text.replace("\n", "\r\n") for text in (OLD, NEW))
+    whole = diff("f", OLD, NEW)
+    damaged = whole.replace("\n", "\r\n").encode()
+    made = project({"f": old.encode()}, {"1-x.patch": damaged})
+    assert made("check").code == 0
+    _mended(made, "crlf", upstream_has_crlf=True)
+    assert made("apply").code == 0
+    assert (made.root / "tree/f").read_bytes() == new.encode()
+    assert (made.root / "patches/1-x.patch").read_bytes().startswith(HEADER.encode() + b"diff --git a/f b/f\n")
 
 
 def test_only_its_own_lines_were_converted(project: Project, diff: Diff) -> None:
