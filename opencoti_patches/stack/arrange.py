@@ -180,6 +180,7 @@ def enable(desk: Desk, wanted: str, *, usual: int, project: str, leave: bool = F
     if carried.stuck and not leave:
         no = refused(desk, series.entries, carried, set(), f"behind {printable(name)}", printable(name))
         return no._replace(steps=_by_hand(name, carried.stuck[0].name, (entry, *series.entries)))
+    carried = carried.leaving(later)
     note(rows, carried.rows, printable(name))
     if not carried.stuck:  # taken out again, it must leave what is there now
         sure = certain(desk, (*before, entry, *carried.entries), len(before), Carried(carried.rows, later))

@@ -41,6 +41,27 @@ class Carried(NamedTuple):
         """Those that have no place, stand on one that has none, or would have nothing left to do."""
         return tuple(r for r in self.rows if r.status in ("conflict", "blocked", "upstreamed"))
 
+    def leaving(self, was: Sequence[Entry]) -> Carried:
+        """As they may be written while those stay that are stuck; ``was`` are the patches before. One behind them that
+        shares a file with one of them was carried to a tree in which that is missing: at the place that it has there
+        another may stand once that one is mended, which git would take for it. So it stays as it was."""
+        now = {e.name: e for e in self.entries}
+        rows: list[Row] = []
+        failed: list[tuple[PatchName, Set[str]]] = []
+        for e, row in zip(was, self.rows, strict=True):
+            mine = touched([parse(e.raw, e.strip, e.reverse)])
+            first = next((name for name, theirs in failed if mine & theirs), None)
+            if first and row.status == "renumbered":
+                row = Row(name=row.name, status="kept", reason=f"moved; its line numbers wait for {first}")
+                now[e.name] = e
+            elif first and row.status in ("regenerated", "adapted"):
+                row = Row(name=row.name, status="blocked", reason=f"waits for {first}, which changes the same file")
+            rows.append(row)
+            if row in Carried((row,), ()).stuck:
+                now.pop(e.name, None)
+                failed.append((e.name, mine))
+        return Carried(tuple(rows), tuple(now[e.name] for e in was if e.name in now))
+
 
 class Desk:
     """A series that applies, its patches' new bytes in files of ``folder``."""

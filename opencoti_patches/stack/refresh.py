@@ -61,6 +61,7 @@ def refresh(desk: Desk, name: PatchName, snapshot: Snapshot, began_at: str, *, l
     if carried.stuck and not leave:
         change = refused(desk, entries, carried, {name}, f"on {printable(name)} as it would be", who)
         return Refreshed(change, place)
+    carried = carried.leaving(later)
     rows: dict[PatchName, Fated] = {name: Fated(name, "refreshed")}
     note(rows, carried.rows, who)
     left = {r.name for r in carried.stuck}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -298,3 +299,52 @@ def test_what_a_carry_says_names_who_changed_the_lines(small: Project, forked: F
     for args in (["refresh", "3", "WORK"], ["drop", "2"], ["move", "6", "--first"]):
         assert "other tree" not in forked(*args).out
     assert "leaving out 0002-ten.patch changed the lines it removes" in " ".join(forked("drop", "2").out.split())
+
+
+BLOCK = ["\n", "void one(void)\n", "{\n", "\tcall();\n", "}\n", "\n", "\n"]
+
+
+def test_what_stands_behind_a_conflict_is_not_led_astray(small: Project, forked: Forked) -> None:
+    """The second patch puts a copy of a block right before it. Numbers of the tree without it are those of the copy once
+    it is back: git would take that for the third, unsaid."""
+    base = [*LINES[:12], *BLOCK, *LINES[12:]]
+    two = swap(base, 2, "two\n")
+    copied = swap([*two[:12], *BLOCK, *two[12:]], 3, "three\n")
+    right = swap(copied, 12 + len(BLOCK) + 4, "\tcall_it();\n")  # in the block itself
+    states = pairwise([base, two, copied, right])
+    root = small({name: HEAD + diff("f.txt", a, b) for name, (a, b) in zip(NAMES, states, strict=False)})
+    (root / "base/f.txt").write_text("".join(base))
+    before = files_of(root)
+    assert forked("check", "--no-offset").code == 0
+    assert forked("edit", "1", "WORK").code == 0
+    edit(root / "WORK/f.txt", LINES[2], "another three\n")
+    done = forked("refresh", "1", "WORK", "--leave-conflicts")
+    assert done.code == 1
+    assert f"{NAMES[2]}: blocked: waits for {NAMES[1]}, which changes the same file" in " ".join(done.out.split())
+    assert files_of(root)[NAMES[2]] == before[NAMES[2]]
+    assert forked("bootstrap", "--to", "2", "--merge", "MEND").code == 1
+    lines = (root / "MEND/f.txt").read_text()
+    start, end = lines.index("<<<<<<<"), lines.index(">>>>>>>")
+    (root / "MEND/f.txt").write_text(lines[:start] + "three\n" + lines[lines.index("\n", end) + 1 :])
+    assert forked("regen", "2", "--from", "MEND").code == 0
+    tip(forked)
+    assert text_at(forked, "3") == right
+
+
+def test_line_numbers_wait_for_what_is_in_conflict(small: Project, forked: Forked) -> None:
+    """As with regen: they would change again. What shares no file with it is as it will be."""
+    two = swap(LINES, 2, "two\n")
+    three = swap(two, 3, "three\n")
+    patches = (HEAD + diff("f.txt", a, b) for a, b in pairwise([LINES, two, three, swap(three, 20, "twenty\n")]))
+    root = small(dict(zip(NAMES, patches, strict=False)) | {NAMES[3]: HEAD + OTHER_MOVED})
+    assert forked("regen").code == 0
+    before = files_of(root)
+    assert forked("edit", "1", "WORK").code == 0
+    edit(root / "WORK/f.txt", LINES[2], "another three\nand one more\n")
+    edit(root / "WORK/g.txt", "another file's line 1\n", "another file's line 1\nand one more\n")
+    done = forked("refresh", "1", "WORK", "--leave-conflicts")
+    said = " ".join(done.out.split())
+    assert f"{NAMES[2]}: kept: moved; its line numbers wait for {NAMES[1]}" in said
+    assert f"{NAMES[3]}: renumbered" in said
+    after = files_of(root)
+    assert [name for name in NAMES[:4] if after[name] == before[name]] == NAMES[1:3]
