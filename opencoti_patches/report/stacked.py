@@ -11,7 +11,7 @@ from opencoti_patches.base.states import Step
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.files import REMOVED, listed
-from opencoti_patches.report.wrapping import cut, from_here, wrapped
+from opencoti_patches.report.wrapping import Said, cut, from_here, wrapped
 from opencoti_patches.report.wrapping import steps as shown_steps
 from opencoti_patches.stack.absorb import Edit
 from opencoti_patches.stack.model import Blocker, Change, Fated, Settled

@@ -81,11 +81,9 @@ def is_command(step: str) -> bool:
 
 def steps(lines: Sequence[str], indent: int = 4) -> list[str]:
     """What to run next and what then. A command stays in one line, however long: it is there to be pasted."""
-    rows: list[str] = []
-    for i, line in enumerate(lines):
-        text = f"{'then' if i else 'next'}: {line}"
-        rows += [" " * indent + text] if is_command(line) else wrapped(text, indent, 2)
-    return rows
+    return [
+        Said(f"{'then' if i else 'next'}: {line}", indent, 2, whole=is_command(line)) for i, line in enumerate(lines)
+    ]
 
 
 def cut(lines: Sequence[str]) -> list[str]:
