@@ -31,6 +31,7 @@ def _answer(folder: Path) -> str | None:
     from opencoti_patches.report.checked import report
     from opencoti_patches.series import lock, order
     from opencoti_patches.series.beside import unlisted
+    from opencoti_patches.series.unmerged import unmerged
 
     config = load(folder.resolve())
     store = Store.of(config.root)
@@ -56,5 +57,6 @@ def _answer(folder: Path) -> str | None:
         where=Path(os.path.relpath(config.patches)),
         label=", ".join(s.label for s in config.sources),
         unlisted=unlisted(series),
+        unmerged=unmerged(series),
     )
-    return None if said.findings else "\n".join(said.text)
+    return None if any(f.level != "note" for f in said.findings) else "\n".join(said.text)

@@ -130,7 +130,7 @@ def test_each_file_reaches_what_includes_it(cli: Cli, git: Git, tmp_path: Path) 
     said = cli("-C", tmp_path, "impact").out
     assert "0001-step.patch: host only\n" in said
     assert "0003-step.patch: none\n" in said
-    assert max(map(len, said.splitlines())) <= 80
+    assert max(len(row) for row in said.splitlines() if str(tmp_path) not in row) <= 80  # a command stays whole
 
 
 def test_an_include_that_a_patch_adds_or_removes_counts(cli: Cli, git: Git, tmp_path: Path) -> None:

@@ -36,6 +36,17 @@ def test_it_says_what_the_long_way_says(cli: Cli, root: Path) -> None:
     assert warm.answer(["check"]) == warm.answer(["-C", str(root), "check"]) == cli("check").out.rstrip("\n")
     (root / "patches/0009-loose.patch").write_text("x")
     assert warm.answer(["check"]) == cli("check").out.rstrip("\n")
+    (root / "patches/series").unlink()
+    (root / "patches/0009-loose.patch").unlink()
+    assert warm.answer(["check"]) == cli("check").out.rstrip("\n")
+
+
+def test_a_merge_that_nobody_settled_is_said_the_long_way(cli: Cli, root: Path) -> None:
+    patch = root / "patches/0001-step.patch"
+    patch.write_text("<<<<<<< a\n=======\n>>>>>>> b\n" + patch.read_text())
+    assert cli("lock").code == cli("check").code == 0
+    assert warm.answer(["check"]) is None
+    assert "conflict markers" in cli("check").out
 
 
 def test_it_imports_no_library_for_command_lines(root: Path) -> None:

@@ -111,6 +111,9 @@ SCENES = {
         "0001-more.patch",
     ),
     "stale-lock": Scene({"src/cache.c": CODE}, {"0001-limit.patch": P, "0002-more.patch": HEAD + MADE}),
+    "conflict-marker": one(CODE, P.replace(HEAD, f"<<<<<<< HEAD\n{HEAD}=======\n{HEAD}>>>>>>> theirs\n")),
+    "not-listed": Scene({"src/cache.c": CODE}, {"0001-limit.patch": P, "0002-more.patch": HEAD + MADE}),
+    "no-series": one(CODE, P),
 }
 
 
@@ -130,7 +133,8 @@ def shown(cause: str, forked: Forked) -> list[str]:
     if cause == "stale-lock":
         forked.write("patches/series", f"{names[0]}\n")
         assert forked("lock", cwd=None).code == 0
-    forked.write("patches/series", "".join(f"{n}\n" for n in names))
+    if cause != "no-series":
+        forked.write("patches/series", "".join(f"{n}\n" for n in names[: 1 if cause == "not-listed" else None]))
     text = forked("check", cwd=None).out
     return re.split(r"(?m)^\d+ patch(?:es)? on\b", text)[0].splitlines()
 
