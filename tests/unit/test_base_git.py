@@ -274,6 +274,8 @@ def test_a_submodule_that_cannot_be_had(tmp_path: Path, store: Store) -> None:
 def test_a_submodules_url_runs_nothing(
     tmp_path: Path, store: Store, url: str, allow: str, quiet_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if allow == "always":
+        monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "file:ext")
     (quiet_home / ".gitconfig").write_text(f'[protocol]\n\tallow = user\n[protocol "ext"]\n\tallow = {allow}\n')
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CouldNot) as e:
@@ -309,7 +311,13 @@ def test_over_http(tmp_path: Path, store: Store, served: str) -> None:
     assert e.value.code == "no-repository"
 
 
-def test_a_far_repository_does_not_reach_local_ones(tmp_path: Path, store: Store, served: str) -> None:
+@pytest.mark.parametrize("allowed", [None, "http:file"])
+def test_a_far_repository_does_not_reach_local_ones(
+    tmp_path: Path, store: Store, served: str, allowed: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the user allows git for what the user names."""
+    if allowed:
+        monkeypatch.setenv("GIT_ALLOW_PROTOCOL", allowed)
     secret = new(tmp_path / "secret", s="secret\n")
     top = nested(tmp_path, str(secret))
     git(top, "update-index", "--cacheinfo", f"160000,{git(secret, 'rev-parse', 'HEAD')},sub/mid")

@@ -197,6 +197,9 @@ class Remote:
             env["GIT_PROTOCOL_FROM_USER"] = "0"
             files = "always" if access == "near" else "user"
             options = (*options, "-c", "protocol.ext.allow=never", "-c", f"protocol.file.allow={files}")
+            if allowed := env.get("GIT_ALLOW_PROTOCOL"):  # git asks nothing else, where it is set
+                never = {"ext"} if access == "near" else {"ext", "file"}
+                env["GIT_ALLOW_PROTOCOL"] = ":".join(x for x in allowed.split(":") if x not in never)
         plain = [os.fsdecode(encode(a)) for a in args]
         done = call(plain, env=env, cwd=self.repo.path, options=options, input=input, meanwhile=meanwhile)
         return _readable(done)
