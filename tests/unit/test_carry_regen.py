@@ -126,6 +126,7 @@ def series_edits(draw: st.DrawFn, base: Text) -> tuple[list[list[Edit]], set[int
     patches = []
     for _ in range(draw(st.integers(1, 3))):
         edits: list[Edit] = []
+        before = text
         for _ in range(draw(st.integers(1, 3))):
             at = draw(st.integers(0, len(text) - 1))
             what = draw(st.sampled_from(["delete", "replace", "insert"]))
@@ -137,7 +138,7 @@ def series_edits(draw: st.DrawFn, base: Text) -> tuple[list[list[Edit]], set[int
                 continue
             text = carried_out(text, [edit])
             edits.append(edit)
-        if edits:
+        if text != before:  # one may take back the other: that is no patch
             patches.append(edits)
     return patches, hot
 
