@@ -161,6 +161,12 @@ class Alignment:
         return found
 
 
+def alike(one: bytes, other: bytes) -> bool:
+    """Whether one line may be an edited form of another, white space aside."""
+    a, b = tokens(squeezed(one)), tokens(squeezed(other))
+    return bool(a and b) and _may_be_like(a, Counter(a), b, Counter(b)) and _likeness(a, b) >= _LIKE
+
+
 def _may_be_like(a: list[bytes], has: Counter[bytes], b: list[bytes], held: Counter[bytes]) -> bool:
     """Whether two lines share as many tokens as lines that are alike do, in whatever order: far cheaper to say."""
     both, there = len(a) + len(b), held.get

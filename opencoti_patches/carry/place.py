@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from opencoti_patches.carry import lists
-from opencoti_patches.carry.align import Alignment, bare
+from opencoti_patches.carry.align import Alignment, alike, bare
 from opencoti_patches.carry.follow import Follower, counted, depth, tells_depth
 from opencoti_patches.plan.places import enclosing, squeezed
 
@@ -133,11 +133,14 @@ class Place:
         return Stuck(change=c, why="upstream changed the lines it removes")
 
     def _bare_gap(self) -> int | None:
-        """Where the lines stood that the change touches, if upstream put no others where it took these away."""
+        """Where the lines stood that the change touches, if upstream put no others where it took these away, and nothing
+        like them elsewhere."""
         c, a = self.c, self.a
         regions = [r for r in a.regions if r.old_lo < c.hi and c.lo < r.old_hi]
         put = any(r.new_lo <= j < r.new_hi for r in regions for j in a.fresh)
-        return None if put or not regions else regions[0].new_lo
+        if put or not regions or any(alike(line, a.new[j]) for line in a.old[c.lo : c.hi] for j in a.fresh):
+            return None
+        return regions[0].new_lo
 
     def _wrapped(self, lo: int, hi: int) -> bool:
         """Whether upstream put lines right before and right behind these of the new file."""

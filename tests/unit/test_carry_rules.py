@@ -230,6 +230,14 @@ def test_lines_in_whose_place_upstream_put_others_are_a_conflict(contents: Conte
         carried(contents, STEPS, ours, STEPS.replace("    second(2);\n    third(3);\n    last();\n", put))
 
 
+def test_lines_that_upstream_edited_elsewhere_are_no_done_change(contents: Contents) -> None:
+    new = STEPS.replace("    second(2);\n    third(3);\n    last();\n", "").replace(
+        "    first", "    third(3, 4);\n    first"
+    )
+    with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
+        carried(contents, STEPS, STEPS.replace("    third(3);\n", ""), new)
+
+
 def test_what_replaces_lines_that_upstream_removed_in_part_is_a_conflict(contents: Contents) -> None:
     ours = STEPS.replace("    second(2);\n    third(3);\n", "    ours();\n")
     with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
