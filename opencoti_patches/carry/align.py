@@ -62,8 +62,8 @@ class Alignment:
         self._slide()
 
     def _slide(self) -> None:
-        """White space aside, a diff may take any of several closing braces for the one that was there. One
-        of the same bytes right before the next line that stayed is meant."""
+        """White space aside, a diff may take any of several closing braces for the one that was there. One of the same bytes
+        is meant: right before the next line that stayed, or of two lines the one beside, if it went."""
         for i in range(len(self.old) - 1, -1, -1):
             if self.exact[i] is not None:
                 continue
@@ -73,6 +73,13 @@ class Alignment:
                 continue
             if self.new[after - 1] == self.old[i]:
                 self._put(i, after - 1)
+        for i, at in list(self.spaced.items()):
+            for beside in (i + 1, i - 1):
+                there = 0 <= beside < len(self.old) and self.old[beside] == self.new[at]
+                if there and len(squeezed(self.old[i])) <= 2 and self._same(beside) is None:
+                    del self.spaced[i]
+                    self.exact[beside] = at
+                    break
 
     def _same(self, line: int) -> int | None:
         at = self.exact[line]

@@ -242,3 +242,11 @@ def test_what_replaces_lines_that_upstream_removed_in_part_is_a_conflict(content
     ours = STEPS.replace("    second(2);\n    third(3);\n", "    ours();\n")
     with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
         carried(contents, STEPS, ours, STEPS.replace("    third(3);\n", ""))
+
+
+def test_of_two_braces_the_one_that_went_is_the_one_that_is_not_there(contents: Contents) -> None:
+    """White space aside both are the same: a diff may take the brace of the function for that of the block, indented anew."""
+    old = "void a() {\n    if (b) {\n        first(1);\n        second(2);\n    }\n}\n\nvoid c() {\n}\n"
+    ours = old.replace("        second(2);\n    }\n", "")
+    found = carried(contents, old, ours, old.replace("    if (b) {\n", "").replace("    }\n", ""))
+    assert [line for line in added(found) if line[0] in "+-"] == ["-        second(2);"]
