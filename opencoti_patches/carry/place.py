@@ -6,12 +6,14 @@ file. Where upstream edited, re-indented or moved them, the change may follow, a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from opencoti_patches.carry import lists
 from opencoti_patches.carry.align import Alignment, alike, bare
+from opencoti_patches.carry.edits import WORD
 from opencoti_patches.carry.follow import Follower, counted, depth, tells_depth
 from opencoti_patches.plan.places import enclosing, squeezed
 
@@ -128,7 +130,8 @@ class Place:
         if together and not c.added and not self._moved_away():
             how = "upstream removed some of its lines, too; removes the others"
             return self._brought(known[0], known[-1] + 1, how, False)
-        if not (known or c.added or self._moved_away()) and (at := self._bare_gap()) is not None:
+        elsewhere = self._moved_away() or self._named_again()
+        if not (known or c.added or elsewhere) and (at := self._bare_gap()) is not None:
             return Brought(hunk=c.hunk, lo=at, hi=at, added=(), how="upstream removed it, too", done=True)
         return Stuck(change=c, why="upstream changed the lines it removes")
 
@@ -288,13 +291,26 @@ class Place:
         put = b"\n".join(bare(self.a.new[j]) for j in self.a.fresh) if removed and not self.c.added else b""
         return any(x in put for x in removed)
 
+    def _named_again(self) -> bool:
+        """Whether the change takes a name out of the file that upstream's new lines have: it did not remove these lines, but
+        moved and edited them."""
+        removed, a = b"\n".join(self.a.old[self.c.lo : self.c.hi]), self.a
+        put = set(WORD.findall(b"\n".join(a.new[j] for j in a.fresh))) if removed and not self.c.added else set()
+        again = put.intersection(w for w in WORD.findall(removed) if len(w) > _SAYS)
+        if not again:
+            return False
+        was, gone = Counter(WORD.findall(b"\n".join(a.old))), Counter(WORD.findall(removed))
+        return any(was[w] == gone[w] for w in again)
+
     def done(self) -> Brought | None:
         """Upstream has the change: between what stood beside it, both still there, stand its added lines
         to the byte and nothing else."""
         c, a = self.c, self.a
         before = a.now(c.lo - 1) if c.lo else -1
         after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
-        if before is None or after is None or tuple(a.new[before + 1 : after]) != c.added or self._moved_away():
+        if before is None or after is None or tuple(a.new[before + 1 : after]) != c.added:
+            return None
+        if self._moved_away() or self._named_again():
             return None
         what = "upstream has it already" if c.added else "upstream removed it, too"
         return Brought(hunk=c.hunk, lo=before + 1, hi=after, added=(), how=what, done=True)

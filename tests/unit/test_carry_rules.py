@@ -250,3 +250,11 @@ def test_of_two_braces_the_one_that_went_is_the_one_that_is_not_there(contents: 
     ours = old.replace("        second(2);\n    }\n", "")
     found = carried(contents, old, ours, old.replace("    if (b) {\n", "").replace("    }\n", ""))
     assert [line for line in added(found) if line[0] in "+-"] == ["-        second(2);"]
+
+
+def test_a_line_that_upstream_moved_and_edited_is_not_removed_there(contents: Contents) -> None:
+    old = "void a() {\n    first(1);\n}\n\nvoid b() {\n    load_it(2);\n    last(3);\n}\n"
+    without = old.replace("    load_it(2);\n", "")
+    with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
+        carried(contents, old, without, without.replace("    first", "    x = load_it(2, NULL);\n    first"))
+    assert carried(contents, old, without, without.replace("    first", "    other(4);\n    first")).raw == b""
