@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import shlex
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,11 +87,8 @@ def stream(
     with _terminable(), _noted(log) as note, open(log, "ab") as file, open(log, "rb") as said:
         _say(argv, file)
         said.seek(0, os.SEEK_END)
-        child = _started(
-            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
-        )
+        child = _started(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, note=note)
         try:
-            note.write_text(str(child.pid))
             begun = b""  # a line without its end
             while (code := _code(child, _TICK)) is None:
                 begun = _hear(said, begun, heard)
@@ -157,11 +156,8 @@ def service(
     """
     with _terminable(), _noted(log) as note, open(log, "wb") as file:
         _say(argv, file)
-        child = _started(
-            argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
-        )
+        child = _started(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=file, stderr=file, note=note)
         try:
-            note.write_text(str(child.pid))
             yield Service(child)
         finally:
             _end_group(child)
@@ -214,21 +210,31 @@ def _gone(group: int, seconds: float) -> bool:
 
 
 @contextlib.contextmanager
-def _noted(log: Path) -> Iterator[Path]:
-    """A file beside the log for the process group that writes it, gone once that has ended."""
+def _noted(log: Path) -> Iterator[int]:
+    """A file beside the log, open, for the process group that writes it; gone once that has ended."""
     guard_alone(log.parent)
-    note = log.with_name(_NOTE.format(log.name))
+    path = log.with_name(_NOTE.format(log.name))
     try:
-        yield note
+        with open(path, "w+b", buffering=0) as note:
+            yield note.fileno()
     finally:
-        note.unlink(missing_ok=True)
+        with contextlib.suppress(OSError, ValueError):
+            if _at_work(group := int(path.read_text())):  # an interrupt came before we knew of it
+                os.killpg(group, signal.SIGKILL)
+        path.unlink(missing_ok=True)
+
+
+def _notes_itself(note: int) -> None:
+    """Write our process group into a file. It runs in the child, before the program: a kill of ours at any moment leaves
+    nothing at work of which no note tells."""
+    with contextlib.suppress(OSError):  # no room for it: the program will say so
+        os.pwrite(note, b"%-20d" % os.getpid(), 0)
 
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
     """A termination of ours, or the end of our terminal, is an interrupt, so that it ends what was started, which has a
     session of its own and hears of neither."""
-    import signal
 
     def ended(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -248,8 +254,6 @@ def _say(argv: Sequence[str | os.PathLike[str]], log: BinaryIO) -> None:
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:
-    import signal
-
     for how in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, how)
@@ -267,8 +271,9 @@ def _started(
     stderr: int | BinaryIO,
     stdin: int = subprocess.PIPE,
     stdout: int | BinaryIO = subprocess.PIPE,
-    start_new_session: bool = False,
+    note: int | None = None,
 ) -> subprocess.Popen[bytes]:
+    """Start a program; with a ``note`` in a session of its own, whose group is noted there."""
     program = argv[0]
     if env is not None and env.get("PATH") != os.environ.get("PATH"):
         import shutil  # exec would go on to the next folder of that PATH where a file is none for it
@@ -283,7 +288,8 @@ def _started(
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            start_new_session=start_new_session,
+            start_new_session=note is not None,
+            preexec_fn=None if note is None else functools.partial(_notes_itself, note),
         )
     except FileNotFoundError:
         name = os.fspath(argv[0])
@@ -297,8 +303,7 @@ def _started(
     except OSError as e:
         if e.errno == errno.ENOEXEC and os.fspath(argv[0]) != "sh":  # an APE, or a script without a first line
             again = ["sh", program, *argv[1:]]
-            own = start_new_session
-            return _started(again, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=own)
+            return _started(again, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, note=note)
         mend = "name a file that is executable: chmod +x makes it one" if e.errno == errno.EACCES else ""
         raise CouldNot("no-tool", f"cannot run {os.fspath(argv[0])}: {e.strerror}", mend) from None
 

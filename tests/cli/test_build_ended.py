@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from e2e.trees import CONFIG, text, write_project
 
+from opencoti_patches.doors import proc
+
 if TYPE_CHECKING:
     from conftest import Cli, Git
 
@@ -72,3 +74,29 @@ def test_what_a_killed_build_left_running_is_not_joined(cli: Cli, git: Git, tmp_
     (tmp_path / "patches/0001-step.patch").unlink()
     (tmp_path / "patches/series").write_text("")
     assert cli("-C", tmp_path, "build", "slow", *clean).code == 0
+
+
+def test_an_interrupt_as_the_program_starts_leaves_nothing_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *args: object, **options: object) -> None:
+            super().__init__(*args, **options)  # type: ignore[call-overload]
+            started.append(self)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    log = tmp_path / "build.log"
+    with pytest.raises(KeyboardInterrupt):
+        proc.stream(["sleep", "600"], cwd=tmp_path, env=os.environ, log=log, heard=lambda _line: None)
+    assert started[0].wait(60) == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == [log]
+
+
+def test_a_program_finds_its_own_group_noted(tmp_path: Path) -> None:
+    log, said = tmp_path / "build.log", list[str]()
+    argv = ["sh", "-c", "cat .build.log.group; echo; echo $$"]
+    assert proc.stream(argv, cwd=tmp_path, env=os.environ, log=log, heard=said.append) == 0
+    assert said[-2].strip() == said[-1]
