@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opencoti_patches.build import cosmocc, gpu
+from opencoti_patches.build.kinds import child_environment, toolchain
 from opencoti_patches.build.manifest import versions
 from opencoti_patches.build.programs import install
-from opencoti_patches.build.toolchain import Place, child_environment, extra, toolchain
+from opencoti_patches.build.toolchain import Place, extra
 from opencoti_patches.core.errors import CouldNot, UsageError
 from opencoti_patches.core.profile import Profile
 from opencoti_patches.doors import fs

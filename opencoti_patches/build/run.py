@@ -18,16 +18,9 @@ from opencoti_patches.base.store import Store
 from opencoti_patches.build import gpu, interface, manifest, programs, script, stale, unreached
 from opencoti_patches.build.artefacts import is_build_file
 from opencoti_patches.build.blame import Failure, first_error, with_patch
+from opencoti_patches.build.kinds import child_environment, toolchain
 from opencoti_patches.build.manifest import Artefact
-from opencoti_patches.build.toolchain import (
-    Place,
-    Toolchain,
-    child_environment,
-    configuration_digest,
-    heeded,
-    progress_of,
-    toolchain,
-)
+from opencoti_patches.build.toolchain import Place, Toolchain, configuration_digest, heeded, progress_of
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Series, TreeId, printable

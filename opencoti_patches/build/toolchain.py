@@ -136,15 +136,6 @@ class Make(Toolchain):
         return ["make", *_compilers(profile), *extra(profile)]
 
 
-def toolchain(profile: Profile) -> Toolchain:
-    """The build system of a profile."""
-    from opencoti_patches.build.cosmocc import Cosmocc
-    from opencoti_patches.build.script import Script
-
-    kinds: Mapping[str, type[Toolchain]] = {"cmake": CMake, "make": Make, "cosmocc": Cosmocc, "script": Script}
-    return kinds[profile.kind]()
-
-
 def no_spaces(program: str, *paths: Path) -> None:
     """Refuse what ``program`` cannot be told. Errors: UsageError ``bad-folder``."""
     for path in paths:
@@ -161,20 +152,6 @@ def progress_of(line: str) -> tuple[int, int] | None:
     if m := _PERCENT.match(line):
         return int(m[1]), 100
     return None
-
-
-def child_environment(profile: Profile, place: Place, offline: bool) -> dict[str, str]:
-    """The environment of a build: the user's, what the build system needs, the profile's own. ``offline``:
-    everything that could fetch is told not to, and proxies lead nowhere."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    env["GIT_CEILING_DIRECTORIES"] = str(place.source.parent)  # no step asks a repository around the tree
-    env["LC_ALL"] = "C"  # messages of compilers are read
-    if offline:
-        nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
-        env |= nowhere | {"GIT_ALLOW_PROTOCOL": "file", "PIP_NO_INDEX": "1", "npm_config_offline": "true"}
-    for key, value in toolchain(profile).environment(profile, place).items():
-        env[key] = f"{env[key]} {value}" if key.endswith("FLAGS") and env.get(key) else value
-    return env | dict(profile.env)
 
 
 HEEDED = ("CC", "CXX", "CUDACXX", "CPPFLAGS", "CFLAGS", "CXXFLAGS", "CUDAFLAGS", "LDFLAGS")

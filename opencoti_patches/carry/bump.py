@@ -31,7 +31,7 @@ from opencoti_patches.plan.diagnose import diagnose
 from opencoti_patches.plan.replay import Replay
 from opencoti_patches.plan.scratch import touched
 from opencoti_patches.plan.strict import check
-from opencoti_patches.series import order
+from opencoti_patches.series import naming
 from opencoti_patches.series.parse import Parsed, parse
 
 
@@ -224,7 +224,7 @@ class _Walk:
             damage = self.parsed[entry.name].damage
             what = f": {damage}; make it again" if damage else "; regenerate it there first"
             row = self._conflict(entry, f"it did not apply on the old base either{what}", ())
-            called = order.called(entry.name, [e.name for e in self.entries])
+            called = naming.called(entry.name, [e.name for e in self.entries])
             return row if damage else row._replace(next=f"opencoti-patches regen {called}")
         if entry.reverse:
             return self._conflict(entry, "a reversed entry that git refuses cannot be carried", ())

@@ -12,7 +12,7 @@ from opencoti_patches.carry import remember, resolutions
 from opencoti_patches.carry.resolutions import BEGIN, END, Resolution
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Series, decode, printable
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 from opencoti_patches.series.disabled import left_out
 from opencoti_patches.series.parse import Parsed, parse
 
@@ -33,7 +33,7 @@ def forget(store: Store, series: Series, wanted: str) -> Forgotten:
     file, before = series.dir / resolutions.FILE, remember.shared_bytes(series.dir)
     theirs, mine = resolutions.parse(before), remember.own(store)
     known = {r.patch for r in (*theirs, *mine)}
-    name = wanted if wanted in known else printable(order.find(series, wanted))
+    name = wanted if wanted in known else printable(lookup.find(series, wanted))
     if name not in known:
         was = _names_before(series, name, (*theirs, *mine))
         if len(was) != 1:

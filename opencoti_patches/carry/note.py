@@ -10,7 +10,7 @@ from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, PatchName
 from opencoti_patches.series.diffstat import kept_up
 from opencoti_patches.series.header import with_note
-from opencoti_patches.series.order import number_of
+from opencoti_patches.series.naming import number_of
 from opencoti_patches.series.parse import parse
 
 

@@ -40,7 +40,7 @@ from opencoti_patches.plan.nearest import told_by
 from opencoti_patches.plan.places import has_functions
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.plan.scratch import Scratch, touched
-from opencoti_patches.series.order import called
+from opencoti_patches.series.naming import called
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.repair import repaired
 

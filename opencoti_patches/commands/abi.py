@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opencoti_patches.commands.common import BASE, Run, complete_patch, example, open_project, options
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 if TYPE_CHECKING:
     from opencoti_patches.commands.common import Project
@@ -63,6 +63,6 @@ def _rows(project: Project, wanted: str | None, run: Run) -> tuple[str, tuple[st
     series = project.series
     if wanted == BASE or (wanted is None and not series.entries):
         return BASE, interface.rows_of(project.base, project.store)
-    name = order.find(series, wanted) if wanted else series.entries[-1].name
+    name = lookup.find(series, wanted) if wanted else series.entries[-1].name
     tree = trees.tree_after(series, name, project.base, project.store, progress=run.progress())
     return name, interface.rows_of(tree, project.store)

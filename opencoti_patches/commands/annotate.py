@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -28,6 +28,6 @@ def command(ctx: click.Context, run: Run, file: str, to: str | None) -> None:
     from opencoti_patches.stack.asking import annotate
 
     project = open_project(run)
-    series = project.series.upto(order.find(project.series, to) if to else None)
+    series = project.series.upto(lookup.find(project.series, to) if to else None)
     path, lines = annotate(series, file, project.base, project.store, progress=run.progress())
     run.answer(asked.annotate(path, lines, series.entries[-1].name if series.entries else None), ctx)

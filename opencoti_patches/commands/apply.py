@@ -11,7 +11,7 @@ from opencoti_patches.commands.common import Run, complete_patch, example, open_
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import saved_in, wrapped
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup, order
 
 if TYPE_CHECKING:
     from opencoti_patches.tree.worktree import Moved
@@ -48,7 +48,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, co
     target_dir = guard_folder(run.directory / folder if folder else config.tree, config, store)
     with store.writing("apply", config.patches):
         whole = order.load(config.patches, config.strip)  # again: a killed run's patches are whole only now
-        series = whole.upto(order.find(whole, to) if to else None)
+        series = whole.upto(lookup.find(whole, to) if to else None)
         last = series.entries[-1].name if series.entries else None
         tree = trees.tree_after(series, last, project.base, store, progress=progress)
         work = WorkTree(target_dir, store)

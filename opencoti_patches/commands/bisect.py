@@ -28,7 +28,7 @@ from opencoti_patches.commands.served import (
 )
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.profile import profile_of
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 if TYPE_CHECKING:
     from opencoti_patches.core.model import Series
@@ -120,7 +120,7 @@ def _place(series: Series, wanted: str) -> int:
     """After how many patches: 0 for the base."""
     if wanted == BASE:
         return 0
-    return [e.name for e in series.entries].index(order.find(series, wanted)) + 1
+    return [e.name for e in series.entries].index(lookup.find(series, wanted)) + 1
 
 
 def _command(line: str, start: Path) -> list[str]:

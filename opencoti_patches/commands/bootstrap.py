@@ -9,7 +9,7 @@ import click
 from opencoti_patches.commands.common import Run, complete_patch, example, options
 from opencoti_patches.core.model import Report
 from opencoti_patches.core.words import plural
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup, order
 
 if TYPE_CHECKING:
     from opencoti_patches.carry.merged import Left
@@ -64,7 +64,7 @@ def command(ctx: click.Context, run: Run, folder: str | None, to: str | None, me
         left: tuple[Left, ...] = ()
         if target is not None:
             series = order.load(config.patches, config.strip)
-            name = order.find(series, to) if to else None
+            name = lookup.find(series, to) if to else None
             found = trees.verdict_on(series, name, base, store, progress=progress) if merge and name else None
             unfit = found if found and not found.applied else None
             if unfit:

@@ -181,9 +181,9 @@ def _resolved(project: Project, session: Session, notes: list[str]) -> Session:
 
 def _skipped(project: Project, session: Session, wanted: str) -> Session:
     from opencoti_patches.carry import session as sessions
-    from opencoti_patches.series import order
+    from opencoti_patches.series import lookup
 
-    name = order.find(project.series, wanted)
+    name = lookup.find(project.series, wanted)
     if session.waits_for and name != session.waits_for:  # laying out another would lose what was edited
         another = f"to leave out another: opencoti-patches bump --abort, opencoti-patches disable {word(name)}, and bump again"
         raise Refused(

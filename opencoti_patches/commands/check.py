@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
-from opencoti_patches.series import order
 
 
 @click.command(
@@ -39,7 +38,11 @@ def command(ctx: click.Context, run: Run, to: str | None, no_offset: bool, locke
     from opencoti_patches.series.unmerged import unmerged
 
     project = open_project(run)
-    series = project.series.upto(order.find(project.series, to) if to else None)
+    series = project.series
+    if to:
+        from opencoti_patches.series.lookup import find
+
+        series = series.upto(find(series, to))
     claim, damage = None, None
     try:
         claim = lock.read(project.config.patches) if locked or not to else None

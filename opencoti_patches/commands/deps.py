@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -35,7 +35,7 @@ def command(ctx: click.Context, run: Run, patch: str | None, form: str | None) -
     if patch and form == "dot":
         raise click.UsageError("--format dot shows the whole series: give no PATCH")
     project = open_project(run)
-    one = order.find(project.series, patch) if patch else None
+    one = lookup.find(project.series, patch) if patch else None
     found = deps(project.series, project.base, project.store, progress=run.progress())
     if form == "dot":
         click.echo(dot(found))

@@ -6,7 +6,7 @@ import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, options
 from opencoti_patches.commands.stacking import both, wrote
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -31,7 +31,7 @@ def command(ctx: click.Context, run: Run, patches: tuple[str, ...], accept_adapt
         run,
         ctx,
         "disable",
-        lambda p, desk: leave_out(desk, list(dict.fromkeys(order.find(p.series, n) for n in patches)), disable=True),
+        lambda p, desk: leave_out(desk, list(dict.fromkeys(lookup.find(p.series, n) for n in patches)), disable=True),
         accept=accept_adapted,
         dry_run=dry_run,
     )

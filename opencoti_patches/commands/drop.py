@@ -33,7 +33,7 @@ def command(ctx: click.Context, run: Run, patches: tuple[str, ...], accept_adapt
 
     Says in which files the tree differs from then on. 'disable' keeps the file.
     """
-    from opencoti_patches.series.disabled import find_any
+    from opencoti_patches.series.lookup import find_any
     from opencoti_patches.stack.arrange import drop
 
     def work(project: Project, desk: Desk) -> Change:

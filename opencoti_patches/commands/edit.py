@@ -7,7 +7,7 @@ import click
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options, within
 from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.shell import word
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup, naming, order
 
 
 @click.command(
@@ -38,7 +38,7 @@ def command(ctx: click.Context, run: Run, patch: str, folder: str | None, force:
     target = guard_folder(run.directory / folder if folder else config.tree, config, store)
     with store.writing("edit", config.patches):
         series = order.load(config.patches, config.strip)  # again: another run may have written meanwhile
-        name = order.find(series, patch)
+        name = lookup.find(series, patch)
         tree = trees.tree_after(series, name, project.base, store, progress=run.progress())
         moved = WorkTree(target, store).move(At(tree=tree, patch=name), force=force, to_edit=True, series=series)
     shown = folder or printable(within(config, config.tree))
@@ -48,7 +48,7 @@ def command(ctx: click.Context, run: Run, patch: str, folder: str | None, force:
     ]
     text += steps(
         [
-            f"opencoti-patches refresh {order.called(name, [e.name for e in series.entries])}{f' {word(folder)}' if folder else ''}  # once it is edited"
+            f"opencoti-patches refresh {naming.called(name, [e.name for e in series.entries])}{f' {word(folder)}' if folder else ''}  # once it is edited"
         ],
         0,
     )

@@ -11,7 +11,7 @@ from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.shell import word
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import steps, wrapped
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup, order
 
 _FORMATS = ("quilt", "mbox", "git")
 
@@ -57,7 +57,7 @@ def command(ctx: click.Context, run: Run, folder: str, form: str, to: str | None
     target = out.guard_target(run.directory / folder, config, store)
     if form == "quilt":
         whole = order.load(config.patches, config.strip)
-        series = whole.upto(order.find(whole, to) if to else None)
+        series = whole.upto(lookup.find(whole, to) if to else None)
         files = exporting.quilt(series, whole)
         tip, tagged = None, False
         nobodys: list[str] = []
@@ -65,7 +65,7 @@ def command(ctx: click.Context, run: Run, folder: str, form: str, to: str | None
         project = open_project(run)
         with store.writing("export"):
             whole = order.load(config.patches, config.strip)
-            series = whole.upto(order.find(whole, to) if to else None)
+            series = whole.upto(lookup.find(whole, to) if to else None)
             made, plan = out.mails(series, project.base, store, sender=sender, progress=run.progress())
         names = exporting.mail_names(series)
         one = exporting.mbox_name(config.name)

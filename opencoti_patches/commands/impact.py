@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, open_project, options
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -37,7 +37,7 @@ def command(ctx: click.Context, run: Run, patches: tuple[str, ...]) -> None:
 
     project = open_project(run)
     config, store, series = project.config, project.store, project.series
-    names = [order.find(series, p) for p in patches] or [e.name for e in series.entries]
+    names = [lookup.find(series, p) for p in patches] or [e.name for e in series.entries]
     progress = run.progress()
     with store.writing("impact", config.patches):
         progress.update("reading what builds were made of")

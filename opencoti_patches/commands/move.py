@@ -8,7 +8,7 @@ from opencoti_patches.commands.common import Project, Run, complete_patch, examp
 from opencoti_patches.commands.stacking import DRY_RUN, wrote
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import PatchName
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -52,11 +52,11 @@ def command(
 
     def work(project: Project, desk: Desk) -> Change:
         series = project.series
-        name = order.find(series, patch)
+        name = lookup.find(series, patch)
         rest = [e.name for e in series.entries if e.name != name]
         behind: PatchName | None = rest[-1] if last and rest else None
         if after is not None or before is not None:
-            other = order.find(series, after or before or "")
+            other = lookup.find(series, after or before or "")
             if other == name:
                 raise UsageError("usage", "a patch cannot stand beside itself", "name another")
             at = rest.index(other)

@@ -12,7 +12,7 @@ from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import printable
 from opencoti_patches.core.shell import word
 from opencoti_patches.report.wrapping import wrapped
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup, naming
 
 
 @click.command(
@@ -72,15 +72,15 @@ def command(
                 f"the folder is the tree after {printable(wanted)}, and there is no such patch any more",
                 "say which PATCH its edits belong to",
             )
-        name = order.find(project.series, wanted)
+        name = lookup.find(project.series, wanted)
         with desk(project.series, project.base, store, run.progress()) as bench:
             done = refresh(bench, name, snapshot, began_at, leave=leave_conflicts)
             stuck = next((r.name for r in done.change.rows if r.fate in ("conflict", "upstreamed")), None)
             place = word(folder or Path(project.config.tree).name)
             names = [e.name for e in project.series.entries]
-            which = order.called(stuck, names) if stuck else ""
+            which = naming.called(stuck, names) if stuck else ""
             steps = [
-                f"opencoti-patches refresh {order.called(name, names)} {place} --leave-conflicts",
+                f"opencoti-patches refresh {naming.called(name, names)} {place} --leave-conflicts",
                 f"opencoti-patches bootstrap --to {which} --merge WORK",
                 f"opencoti-patches regen {which} --from WORK  # once WORK is right",
             ]

@@ -22,7 +22,7 @@ from opencoti_patches.commands.common import (
 )
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import UsageError
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -73,7 +73,7 @@ def command(
     config, store, progress = project.config, project.store, run.progress()
     if into is not None:
         _guard_into(run.directory, into, config)
-    wanted = [order.find(project.series, n) for n in names]
+    wanted = [lookup.find(project.series, n) for n in names]
     if folder and len(wanted) != 1:
         raise click.UsageError("--from needs the one PATCH that DIR is for")
     with store.writing("regen", config.patches):

@@ -34,7 +34,7 @@ def command(ctx: click.Context, run: Run, patch: str, new: str, dry_run: bool) -
     What headers say of its number ("Patch order: applies after 0034") is people's words: it stays, and is named.
     """
     guard_name("new", new)
-    from opencoti_patches.series.disabled import find_any
+    from opencoti_patches.series.lookup import find_any
     from opencoti_patches.stack.arrange import rename
 
     def work(project: Project, desk: Desk) -> Change:

@@ -6,7 +6,7 @@ import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, options
 from opencoti_patches.commands.stacking import DRY_RUN, wrote
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -35,6 +35,6 @@ def command(ctx: click.Context, run: Run, patch: str | None, start: int | None, 
         run,
         ctx,
         "renumber",
-        lambda p, desk: renumber(desk, order.find(p.series, patch) if patch else None, start, step),
+        lambda p, desk: renumber(desk, lookup.find(p.series, patch) if patch else None, start, step),
         dry_run=dry_run,
     )

@@ -7,7 +7,7 @@ import sys
 import click
 
 from opencoti_patches.commands.common import Run, complete_any, example, options, within
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup, order
 from opencoti_patches.series.disabled import entry as entry_of
 from opencoti_patches.series.disabled import left_out
 
@@ -38,7 +38,7 @@ def command(ctx: click.Context, run: Run, patch: str, raw: bool) -> None:
     series = order.load(config.patches, config.strip)
     outs = left_out(series)
     entries = (*series.entries, *(entry_of(series, out, config.strip) for out in outs.values()))
-    name = order.find(series._replace(entries=entries), patch)
+    name = lookup.find(series._replace(entries=entries), patch)
     entry = next(e for e in entries if e.name == name)
     if raw:
         sys.stdout.buffer.write(entry.raw)

@@ -24,7 +24,7 @@ from opencoti_patches.commands.served import (
     settings_of,
 )
 from opencoti_patches.core.profile import profile_of
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 if TYPE_CHECKING:
     from opencoti_patches.build.run import Job
@@ -149,7 +149,7 @@ def _compare(run: Run, project: Project, job: Job, wanted: str, launch: Launch, 
     from opencoti_patches.smoke.bench import Bench
 
     series = project.series
-    old = series._replace(entries=()) if wanted == BASE else series.upto(order.find(series, wanted))
+    old = series._replace(entries=()) if wanted == BASE else series.upto(lookup.find(series, wanted))
     bench = Bench(project.config, job.profile, project.store, job)
     both = against(bench, project.config, old, series, launch, progress=progress)
     return compared(job.profile.name, both, launch.settings.prompts, run.directory)

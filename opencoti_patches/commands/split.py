@@ -6,7 +6,7 @@ import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, guard_name, options
 from opencoti_patches.commands.stacking import DRY_RUN, wrote
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -58,7 +58,7 @@ def command(
         "split",
         lambda p, desk: split(
             desk,
-            order.find(p.series, patch),
+            lookup.find(p.series, patch),
             files,
             hunks,
             called=name,

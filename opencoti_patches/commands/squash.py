@@ -6,7 +6,7 @@ import click
 
 from opencoti_patches.commands.common import Run, complete_patch, example, options
 from opencoti_patches.commands.stacking import DRY_RUN, wrote
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 
 @click.command(
@@ -30,4 +30,6 @@ def command(ctx: click.Context, run: Run, patches: tuple[str, ...], dry_run: boo
     """
     from opencoti_patches.stack.squash import squash
 
-    wrote(run, ctx, "squash", lambda p, desk: squash(desk, [order.find(p.series, n) for n in patches]), dry_run=dry_run)
+    wrote(
+        run, ctx, "squash", lambda p, desk: squash(desk, [lookup.find(p.series, n) for n in patches]), dry_run=dry_run
+    )

@@ -8,7 +8,7 @@ import click
 
 from opencoti_patches.commands.common import Project, Run, complete_patch, example, open_project, options
 from opencoti_patches.core.model import TreeId
-from opencoti_patches.series import order
+from opencoti_patches.series import lookup
 
 if TYPE_CHECKING:
     from opencoti_patches.carry.upstreamed import Has
@@ -43,7 +43,7 @@ def command(ctx: click.Context, run: Run, patches: tuple[str, ...], rev: str | N
     if source and not rev:
         raise click.UsageError("--source goes with --rev")
     project = open_project(run, (lambda c, s: fetch_both(c, pick(c, source), rev, s)) if rev else None)
-    wanted = {order.find(project.series, p) for p in patches}
+    wanted = {lookup.find(project.series, p) for p in patches}
     with project.store.writing("upstreamed", project.config.patches):
         base, called, found = _in_target(run, project, rev, source) if rev else _in_base(run, project)
     shown = [h for h in found if h.name in wanted or not wanted]

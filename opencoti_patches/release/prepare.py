@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.build.interface import has_ggml
+from opencoti_patches.build.kinds import toolchain
 from opencoti_patches.build.run import place_of
-from opencoti_patches.build.toolchain import toolchain
 from opencoti_patches.core.config import FILE_NAME, Config
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import CommitId, Series, TreeId, printable

@@ -59,7 +59,7 @@ def after_regen(name: PatchName, cause: str, before: PatchName | None, names: Se
 def _filled(
     templates: Sequence[str], name: PatchName, before: PatchName | None, names: Sequence[str]
 ) -> tuple[str, ...]:
-    from opencoti_patches.series.order import called
+    from opencoti_patches.series.naming import called
 
     words = {"short": called(name, names), "before": f"--to {called(before, names)} " if before else ""}
     return tuple(t.format(**words) for t in templates)

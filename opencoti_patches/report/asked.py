@@ -8,7 +8,7 @@ from typing import Any
 from opencoti_patches.core.model import PatchName, Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import cut, wrapped
-from opencoti_patches.series.order import short
+from opencoti_patches.series.naming import short
 from opencoti_patches.stack.asking import Hit, Owned
 from opencoti_patches.stack.deps import Needs, On, standing_on
 

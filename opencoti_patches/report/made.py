@@ -10,7 +10,7 @@ from opencoti_patches.core.model import Report, printable
 from opencoti_patches.core.words import plural
 from opencoti_patches.report.wrapping import Said, wrapped
 from opencoti_patches.series.counts import counts
-from opencoti_patches.series.order import called
+from opencoti_patches.series.naming import called
 from opencoti_patches.series.says import what_and_why
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from opencoti_patches.carry.merged import Left
 from opencoti_patches.core.shell import word
 from opencoti_patches.report.wrapping import steps, wrapped
-from opencoti_patches.series.order import called
+from opencoti_patches.series.naming import called
 
 
 def shown(left: Sequence[Left], name: str, names: Sequence[str], folder: str) -> list[str]:

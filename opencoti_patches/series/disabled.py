@@ -7,19 +7,9 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
+from opencoti_patches.core.model import Entry, Series, decode, printable
 from opencoti_patches.doors import fs
-from opencoti_patches.series.order import (
-    SERIES_FILE,
-    Line,
-    entry_of,
-    find,
-    kept_lines,
-    meant,
-    read_file,
-    read_lines,
-    read_patch,
-)
+from opencoti_patches.series.order import SERIES_FILE, Line, entry_of, kept_lines, read_file, read_lines, read_patch
 
 _MARK = "# disabled: "
 _OUT = re.compile(r"#\s*(?:disabled:\s*)?(\S+(?:\s+-(?:p\d{1,3}|pab|R))*)(?:\s(.*))?$")
@@ -65,14 +55,6 @@ def enabled(text: str, out: Out) -> str:
     raw = lines[out.number]
     lines[out.number] = raw[len(_MARK) :] if raw.startswith(_MARK) else f"{out.line.text}\n"
     return "".join(lines)
-
-
-def find_any(series: Series, wanted: str) -> tuple[PatchName, Out | None]:
-    """The patch that ``wanted`` means, and its comment if it is disabled. Errors: those of ``order.find``, without
-    ``disabled-patch``."""
-    outs = left_out(series)
-    name, out = meant([e.name for e in series.entries], outs, wanted)
-    return (out, outs[out]) if out else (name or find(series, wanted), None)
 
 
 def forgotten(text: str, names: Collection[str]) -> str:

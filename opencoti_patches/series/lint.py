@@ -16,7 +16,7 @@ from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, FilePatch, Finding, Hunk, Level, Series, decode, printable
 from opencoti_patches.core.shell import word
 from opencoti_patches.doors import fs
-from opencoti_patches.series import order, says
+from opencoti_patches.series import naming, order, says
 from opencoti_patches.series.beside import words_of
 from opencoti_patches.series.parse import Parsed, parse
 from opencoti_patches.series.unmerged import marker_lines
@@ -154,7 +154,7 @@ def _numbers(reading: Reading, where: Path) -> Iterator[Finding]:
     seen: dict[tuple[str, int], str] = {}
     highest: dict[str, tuple[int, str]] = {}
     for entry in reading.series.entries:
-        number, place = order.number_of(entry.name), normpath(entry.name).rpartition("/")[0]
+        number, place = naming.number_of(entry.name), normpath(entry.name).rpartition("/")[0]
         if number is None:
             continue
         line = reading.lines.get(normpath(entry.name), 0)

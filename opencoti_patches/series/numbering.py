@@ -8,7 +8,8 @@ from itertools import count, pairwise
 
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import printable
-from opencoti_patches.series.order import SUFFIXES, number_of
+from opencoti_patches.series.naming import number_of
+from opencoti_patches.series.order import SUFFIXES
 
 _WIDTH = 4  # of the numbers of a series that has none yet
 _LONGEST = 57  # characters of a name without its ".patch", as git format-patch has it

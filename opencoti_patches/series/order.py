@@ -1,4 +1,4 @@
-"""The order of patches: quilt's ``series`` file read whole, patches found by number or name."""
+"""The order of patches: quilt's ``series`` file read whole, and its text with a patch more, less or renamed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 from pathlib import Path
 from posixpath import normpath
@@ -16,6 +15,7 @@ from typing import NamedTuple
 from opencoti_patches.core.errors import UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, printable
 from opencoti_patches.doors import fs
+from opencoti_patches.series.naming import numeric_order
 
 SERIES_FILE = "series"
 NO_SERIES = "no series file; patches are taken in order of number, then name"
@@ -25,7 +25,6 @@ SUFFIXES = (".patch", ".diff")
 _OWN = (SERIES_FILE, LOCK_FILE, RESOLUTIONS_FILE)  # files of the folder that are none, and that runs write
 MARKER = re.compile(r"<{7}( |$)|={7}$|>{7}( |$)|\|{7}( |$)")
 _COMMENT = re.compile(r"(^|\s)#.*")
-_NUMBER = re.compile(r"(\d+)[-_.]")
 _DEEPEST = 1000  # folders that a strip level may take off
 _LARGEST = 256 * 2**20  # bytes of a file with patches
 
@@ -269,97 +268,6 @@ def edited(entry: Entry) -> bool:
     except OSError:
         return True
     return stamp_of(st)[: len(entry.stamp)] != entry.stamp
-
-
-def number_of(name: str) -> int | None:
-    """The number a patch file's name begins with, or None."""
-    m = _NUMBER.match(name.rsplit("/", 1)[-1])
-    return int(m[1]) if m else None
-
-
-def short(name: str) -> str:
-    """How people call a patch: its number where it has one."""
-    return name.split("-", 1)[0] if "/" not in name and number_of(name) is not None else name
-
-
-def called(name: str, names: Sequence[str]) -> str:
-    """A patch of ``names`` as a word of a command line: its number, where ``find`` takes that for it, else its name."""
-    from opencoti_patches.core.shell import word
-
-    number = short(name)
-    try:
-        alone = meant(names, (), number)[0] == name
-    except UsageError:  # another has the number, too
-        alone = False
-    return word(number if alone else name)
-
-
-def numeric_order(name: str) -> tuple[int, int, str]:
-    """Sort key: numbered patches by number, then the rest by name."""
-    number = number_of(name)
-    return (1, 0, name) if number is None else (0, number, name)
-
-
-def find(series: Series, wanted: str) -> PatchName:
-    """The one patch that ``wanted`` means: its number (``0034``, ``34``), its file name, or a unique
-    part of it. Errors: UsageError ``unknown-patch``, ``ambiguous-patch`` or ``disabled-patch``."""
-    from opencoti_patches.series.disabled import left_out
-
-    names, outs = [e.name for e in series.entries], left_out(series)
-    hit, out = meant(names, outs, wanted)
-    if hit:
-        return hit
-    if out:
-        from opencoti_patches.core.shell import word
-
-        why = f" ({printable(outs[out].why)})" if outs[out].why else ""
-        raise UsageError("disabled-patch", f"{printable(out)} is disabled{why}", f"opencoti-patches enable {word(out)}")
-    from difflib import get_close_matches
-
-    close = get_close_matches(wanted.strip(), names, n=1, cutoff=0.4)
-    hint = f"did you mean {close[0]}?" if close else "see 'opencoti-patches list'"
-    raise UsageError("unknown-patch", f"no patch '{wanted}' in the series", hint)
-
-
-def meant(
-    names: Iterable[str], others: Iterable[str], wanted: str
-) -> tuple[PatchName, None] | tuple[None, PatchName | None]:
-    """The one of ``names`` that ``wanted`` means, or else the one of ``others``. A whole name or number of either goes
-    before a part of a name: 4 is not 0034 where 0004 is disabled. Errors: UsageError ``ambiguous-patch``."""
-    for look in (_exactly, _partly):
-        if hit := look(names, wanted):
-            return hit, None
-        if other := look(others, wanted):
-            return None, other
-    return None, None
-
-
-def _exactly(names: Iterable[str], wanted: str) -> PatchName | None:
-    """The one that has this name or this number."""
-    text = wanted.strip().removeprefix("./")
-    tests: Sequence[Callable[[str], bool]] = (
-        lambda n: n == text,
-        lambda n: n.rsplit("/", 1)[-1] == text.rsplit("/", 1)[-1],
-        lambda n: text.isdecimal() and len(text) < 20 and number_of(n) == int(text),
-        lambda n: n.rsplit(".", 1)[0] == text,
-    )
-    return next((hit for test in tests if (hit := _only(filter(test, names), wanted))), None)
-
-
-def _partly(names: Iterable[str], wanted: str) -> PatchName | None:
-    """The one with this in its name."""
-    text = wanted.strip().removeprefix("./").lower()
-    return _only((n for n in names if text in n.lower()), wanted)
-
-
-def _only(found: Iterable[str], wanted: str) -> PatchName | None:
-    hits = list(found)
-    if len(hits) > 1:
-        shown = ", ".join(hits[:4]) + (", …" if len(hits) > 4 else "")
-        raise UsageError(
-            "ambiguous-patch", f"'{wanted}' is part of {len(hits)} patches: {shown}", "give more of the name"
-        )
-    return PatchName(hits[0]) if hits else None
 
 
 def with_inserted(text: str, name: str, after: str | None) -> str:

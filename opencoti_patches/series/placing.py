@@ -9,12 +9,12 @@ from typing import NamedTuple
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import Entry, PatchName, Series, decode, encode, printable
 from opencoti_patches.doors import fs
+from opencoti_patches.series.lookup import find
+from opencoti_patches.series.naming import numeric_order
 from opencoti_patches.series.order import (
     SERIES_FILE,
     SUFFIXES,
-    find,
     kept_lines,
-    numeric_order,
     quoted_name,
     read_file,
     read_lines,

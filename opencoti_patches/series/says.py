@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from opencoti_patches.core.model import decode
 from opencoti_patches.series.header import read_header
-from opencoti_patches.series.order import number_of
+from opencoti_patches.series.naming import number_of
 
 _TITLE = re.compile(r"(?:Subject|Description):[ \t]*(.*)", re.I)
 # Lines about a patch that give no reason for it: git's trailers, DEP-3's fields, our own notes.

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from opencoti_patches.base.store import Store
 from opencoti_patches.build import manifest
+from opencoti_patches.build.kinds import toolchain
 from opencoti_patches.build.manifest import Artefact
 from opencoti_patches.build.run import place_of
-from opencoti_patches.build.toolchain import toolchain
 from opencoti_patches.core.config import Config
 from opencoti_patches.core.errors import Refused, UsageError
 from opencoti_patches.core.model import TreeId

@@ -15,8 +15,10 @@ from opencoti_patches.core.shell import word
 from opencoti_patches.series import disabled
 from opencoti_patches.series.beside import beside
 from opencoti_patches.series.disabled import Out
+from opencoti_patches.series.lookup import find
+from opencoti_patches.series.naming import called, meant, number_of
 from opencoti_patches.series.numbering import Numbers, folder_of, parted, with_number
-from opencoti_patches.series.order import SUFFIXES, called, find, meant, number_of, with_renamed, without
+from opencoti_patches.series.order import SUFFIXES, with_renamed, without
 from opencoti_patches.series.parse import parse
 from opencoti_patches.stack import lines
 from opencoti_patches.stack.blockers import blockers

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from opencoti_patches.carry.guards import compare as guarded
 from opencoti_patches.core.model import Entry, FilePatch, Series, printable
 from opencoti_patches.plan.places import squeezed
-from opencoti_patches.series.order import number_of
+from opencoti_patches.series.naming import number_of
 from opencoti_patches.series.parse import parse
 from opencoti_patches.series.says import what_and_why
 

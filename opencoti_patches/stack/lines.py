@@ -6,15 +6,8 @@ from collections.abc import Sequence
 
 from opencoti_patches.core.model import Series, decode
 from opencoti_patches.doors import fs
-from opencoti_patches.series.order import (
-    SERIES_FILE,
-    Line,
-    kept_lines,
-    numeric_order,
-    quoted_name,
-    read_file,
-    read_lines,
-)
+from opencoti_patches.series.naming import numeric_order
+from opencoti_patches.series.order import SERIES_FILE, Line, kept_lines, quoted_name, read_file, read_lines
 
 
 def text_of(series: Series) -> str:

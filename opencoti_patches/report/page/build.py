@@ -22,7 +22,7 @@ from opencoti_patches.plan.overview import Hot, Seen
 from opencoti_patches.report.overview import Answer, compared, headline, upstream_word, verdict
 from opencoti_patches.report.page.arcs import Arcs, arcs
 from opencoti_patches.report.wrapping import is_command
-from opencoti_patches.series.order import short
+from opencoti_patches.series.naming import short
 
 _LINES = 20_000  # of a patch, and
 _WIDTH = 2_000  # characters of a line: what is more is for 'show'
