@@ -16,6 +16,7 @@ from opencoti_patches.plan.replay import lines_of
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.]*|\s+|[^\w\s]")
 _LIKE = 0.6  # of its tokens that an edited line keeps
+_NAMES = 0.1  # for two lines with the same names: numbers and signs are many lines'
 _REGION = 400  # lines of a replaced region up to which edited lines are looked for
 
 
@@ -150,7 +151,7 @@ class Alignment:
             has = Counter(a)
             for j, b in enumerate(news):
                 if a and b and _may_be_like(a, has, b, held[j]) and (s := _likeness(a, b)) >= _LIKE:
-                    score[i, j] = s
+                    score[i, j] = s + _NAMES * (_named(a) == _named(b))
         best = [[0.0] * (len(news) + 1) for _ in range(len(olds) + 1)]
         for i in range(len(olds) - 1, -1, -1):
             for j in range(len(news) - 1, -1, -1):
@@ -180,6 +181,10 @@ def _may_be_like(a: list[bytes], has: Counter[bytes], b: list[bytes], held: Coun
     if 2.0 * min(len(a), len(b)) / both < _LIKE:
         return False
     return 2.0 * sum(min(n, there(token, 0)) for token, n in has.items()) / both >= _LIKE
+
+
+def _named(line: list[bytes]) -> list[bytes]:
+    return [t for t in line if t[:1].isalpha() or t[:1] == b"_"]
 
 
 def _likeness(a: list[bytes], b: list[bytes]) -> float:

@@ -36,10 +36,13 @@ class Follower:
             if now != lines:
                 lines = now
                 words.append(f"follows the change of '{_shown(old)}' to '{_shown(new)}'")
-        shift = None if near is None else self.indent(near, lines)
-        if shift is not None and any(line.strip() for line in lines):
-            lines = [shifted(line, *shift) for line in lines]
+        deeper = None if near is None else self.indent(near, lines)
+        if deeper is not None and any(line.strip() for line in lines):
+            lines = [shifted(line, *deeper) for line in lines]
             words.append("follows the new indentation")
+        if (ends := self._ends) and any(line.endswith(b"\n") and not _ends_so(line, ends) for line in lines):
+            lines = [_body(line) + ends if line.endswith(b"\n") else line for line in lines]
+            words.append("follows the new line ends")
         if any(_trailing(line) for line in lines) and self._tidy:
             lines = [
                 _body(line).rstrip(b" \t") + line[len(_body(line)) :] if _trailing(line) else line for line in lines
@@ -82,6 +85,19 @@ class Follower:
             found[j] = one[0] if one else found[j]
         return found
 
+    def _block(self, near: int, deep: int) -> tuple[bytes, bytes] | None:
+        """How the line was indented anew that a block so deep has before old line ``near``, or that is the head of it."""
+        above = range(near - 1, max(near - _NEAR, -1), -1)
+        first = next((i for i in above if tells_depth(self.a.old[i]) and depth(self.a.old[i]) <= deep), None)
+        now = None if first is None else self.a.now(first)
+        return None if first is None or now is None else shift(self.a.old[first], self.a.new[now])
+
+    @cached_property
+    def _ends(self) -> bytes:
+        """What upstream made of the end of every line, LF or CR LF; empty if it left them as they were."""
+        was, now = ({line.endswith(b"\r\n") for line in x if line.endswith(b"\n")} for x in (self.a.old, self.a.new))
+        return (b"\r\n" if True in now else b"\n") if len(was) == len(now) == 1 and was != now else b""
+
     @cached_property
     def _tidy(self) -> bool:
         """Whether no line of the new file ends in white space."""
@@ -95,11 +111,13 @@ class Follower:
             first = next((i for i in side if self.a.old[i].strip()), None)
             j = None if first is None else self.a.now(first)
             if first is not None and j is not None:
-                found.append((_front(self.a.old[first]), _shift(self.a.old[first], self.a.new[j])))
+                found.append((_front(self.a.old[first]), shift(self.a.old[first], self.a.new[j])))
         front = next((_front(line) for line in ours if line.strip()), None)
         agreed = {s for own, s in found if own == front} or {s for _, s in found}
-        shift = agreed.pop() if len(agreed) == 1 else (b"", b"")
-        return None if shift[0] == shift[1] else shift
+        if len(agreed) > 1 and front is not None:
+            agreed = {s for s in (self._block(near, len(front.expandtabs(4))),) if s}
+        taken, put = agreed.pop() if len(agreed) == 1 else (b"", b"")
+        return None if taken == put else (taken, put)
 
 
 def _pairs(old: Sequence[bytes], added: Sequence[bytes]) -> dict[int, int]:
@@ -123,6 +141,10 @@ def _body(line: bytes) -> bytes:
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
+def _ends_so(line: bytes, end: bytes) -> bool:
+    return line == _body(line) + end
+
+
 def _trailing(line: bytes) -> bool:
     return _body(line) != _body(line).rstrip(b" \t") and line.endswith(b"\n")
 
@@ -131,7 +153,7 @@ def _front(line: bytes) -> bytes:
     return line[: len(line) - len(line.lstrip(b" \t"))]
 
 
-def _shift(old: bytes, new: bytes) -> tuple[bytes, bytes]:
+def shift(old: bytes, new: bytes) -> tuple[bytes, bytes]:
     """The part of two indentations that differs: what they share at the end is the block's own."""
     a, b = _front(old), _front(new)
     same = 0

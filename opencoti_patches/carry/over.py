@@ -279,11 +279,9 @@ class _Carry(Tally):
         paths = [p for p in self.sides.holding([heading])[heading] if has_functions(p)]
         return self._other(paths[0]) if len(paths) == 1 else None
 
-    def _lines_in(self, here: str, hunks: Sequence[Hunk]) -> dict[int, tuple[str, Lines]]:
-        """By a hunk's number, the one file other than ``here`` that got the lines it stands on."""
-        paths = home.gained_by([h.old for h in hunks], self.sides)
-        found = {h.number: self._other(path) for h, path in zip(hunks, paths, strict=True) if path != here}
-        return {number: other for number, other in found.items() if other}
+    def _lines_in(self, here: str, groups: Sequence[threeway.Lines]) -> list[threeway.Other | None]:
+        """By each group of lines, the one file other than ``here`` that got them."""
+        return [self._other(path) if path != here else None for path in home.gained_by(groups, self.sides)]
 
     def _other(self, path: str | None) -> tuple[str, Lines] | None:
         """A file and its lines; None if it is none, or the patch touches it."""

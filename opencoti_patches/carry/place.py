@@ -6,20 +6,20 @@ file. Where upstream edited, re-indented or moved them, the change may follow, a
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
+import re
 from collections.abc import Sequence
-from itertools import groupby
 from typing import NamedTuple
 
-from opencoti_patches.carry import lists
-from opencoti_patches.carry.align import Alignment, alike, bare
-from opencoti_patches.carry.edits import WORD
-from opencoti_patches.carry.follow import Follower, counted, depth, tells_depth
+from opencoti_patches.carry import lists, removal
+from opencoti_patches.carry.align import Alignment, bare
+from opencoti_patches.carry.follow import Follower, counted, depth, shift, tells_depth
 from opencoti_patches.plan.places import enclosing, squeezed
 
 _NEAR = 10  # lines from a place that count as beside it
 _WAY = 4  # lines from an insertion up to which one that stayed is looked for
 _SAYS = 6  # bytes of a line that says something, more than these
+_CONTINUES = re.compile(rb"\s*(?:(?:else|elif|except|finally|catch)\b|[})\]]|#\s*(?:else|elif|endif)\b)")
 
 
 class Change(NamedTuple):
@@ -108,6 +108,10 @@ class Place:
             lo, hi = where[0] or 0, (where[-1] or 0) + 1
             if hi - lo == c.hi - c.lo and not c.added and self._wrapped(lo, hi):
                 return self._brought(lo, hi, "its lines are unchanged; upstream put others before and behind", False)
+            if hi - lo == c.hi - c.lo and not c.added and self._goes_on(hi):
+                return self._brought(
+                    lo, hi, "its lines are unchanged; upstream put others into the block that they are", False
+                )
             if hi - lo == c.hi - c.lo:
                 return self._brought(lo, hi, "three-way: its lines are unchanged", True)
             return Stuck(change=c, why="upstream put lines between those it removes")
@@ -127,23 +131,31 @@ class Place:
         if together and not any(map(bare, gone)):
             how = "its lines are unchanged but for blank ones, which upstream removed, too"
             return self._brought(known[0], known[-1] + 1, how, False)
-        if together and not c.added and not self._moved_away():
+        if together and not c.added and not self._went_elsewhere(now):
             how = "upstream removed some of its lines, too; removes the others"
             return self._brought(known[0], known[-1] + 1, how, False)
-        elsewhere = self._moved_away() or self._named_again()
-        if not (known or c.added or elsewhere) and (at := self._bare_gap()) is not None:
+        if not (known or c.added) and (at := removal.gap(a, c.lo, c.hi)) is not None:
             return Brought(hunk=c.hunk, lo=at, hi=at, added=(), how="upstream removed it, too", done=True)
+        if (at := removal.whole(a, c.lo, c.hi)) is not None:
+            how = f"upstream moved the lines that it {'changes' if c.added else 'removes'}"
+            return self._brought(at, at + c.hi - c.lo, how, False, c.added)._replace(moved=True)
         return Stuck(change=c, why="upstream changed the lines it removes")
 
-    def _bare_gap(self) -> int | None:
-        """Where the lines stood that the change touches, if upstream put no others where it took these away, and nothing
-        like them elsewhere."""
+    def _goes_on(self, hi: int) -> bool:
+        """Whether upstream put a line right behind these of the new file that is of the block that they begin."""
         c, a = self.c, self.a
-        regions = [r for r in a.regions if r.old_lo < c.hi and c.lo < r.old_hi]
-        put = any(r.new_lo <= j < r.new_hi for r in regions for j in a.fresh)
-        if put or not regions or any(alike(line, a.new[j]) for line in a.old[c.lo : c.hi] for j in a.fresh):
-            return None
-        return regions[0].new_lo
+        depths = [depth(x) for x in a.old[c.lo : c.hi] if tells_depth(x)]
+        fresh = a.new[hi : hi + 1] if c.hi < len(a.old) and a.now(c.hi) != hi else []
+        return bool(depths) and any(tells_depth(x) and depth(x) > min(depths) for x in fresh)
+
+    def _went_elsewhere(self, now: Sequence[int | None]) -> bool:
+        """Whether of the lines that it removes, each with where it is ``now``, one that is gone stands elsewhere, or none but
+        blank ones are left."""
+        rows = list(enumerate(now, self.c.lo))
+        at = next(n for _, n in rows if n is not None)
+        gone = (i for i, n in rows if n is None)
+        left = any(bare(self.a.old[i]) for i, n in rows if n is not None)
+        return not left or any(removal.is_elsewhere(self.a, i, i + 1, range(at, at)) for i in gone)
 
     def _wrapped(self, lo: int, hi: int) -> bool:
         """Whether upstream put lines right before and right behind these of the new file."""
@@ -174,13 +186,23 @@ class Place:
             again = self._again(lo, hi)
             how = f"removed lines changed in white space only{'; follows that' * follows}"
             how += "; upstream put their like beside them" * again
-            return self._brought(lo, hi, how, not c.added and not again, respaced if follows else None)
+            alone = not c.added and self._indented_alone(old, new)
+            how += "; the lines beside them stayed as deep as they were" * alone
+            sure = not c.added and not again and not alone
+            return self._brought(lo, hi, how, sure, respaced if follows else None)
         if not c.added:
             return self._brought(lo, hi, "removes what upstream made of the lines it removed", False)
         merged = self.follow.merged(old, new, c.added)
         if merged is None:
             return Stuck(change=c, why="upstream edited the very words that it changes")
-        return self._brought(lo, hi, "upstream edited the lines it changes; its change follows", False, merged)
+        which = "" if len(merged) == len(old) else ", where it is most like these"
+        return self._brought(lo, hi, f"upstream edited the lines it changes; its change follows{which}", False, merged)
+
+    def _indented_alone(self, old: Sequence[bytes], new: Sequence[bytes]) -> bool:
+        """Whether upstream indented these lines otherwise, and not all of those beside them: it may have made them the body of
+        a statement that cannot be without one."""
+        shifts = {shift(o, n) for o, n in zip(old, new, strict=True) if o.strip()}
+        return any(a != b for a, b in shifts) and (len(shifts) > 1 or self.follow.indent(self.c.lo) not in shifts)
 
     def _again(self, lo: int, hi: int) -> bool:
         """Whether upstream put each of these lines near by once more, white space aside: any of both may be meant."""
@@ -208,6 +230,8 @@ class Place:
         """Upstream put lines at the very same place. Ours stay with the neighbour that alone is unchanged, or go
         where a sorted list wants them; else behind upstream's, as a patch does, and somebody has to look."""
         if before != after:
+            if (block := self._of_another_block(lo, hi, before)) is not None:
+                return block
             at, which = (lo, "before") if before else (hi, "after")
             how = f"upstream edits beside it; stays with the unchanged line {which}"
             # that line, if it says anything, is as deep as it was, and so is the place beside it
@@ -231,6 +255,22 @@ class Place:
         end = lo + lists.ends(old[at - 1 : at] if at else (), theirs, old[at : at + 1], ours)
         return self._brought(end, end, "upstream inserts at the same place; put behind its lines", False)
 
+    def _of_another_block(self, lo: int, hi: int, before: bool) -> Brought | None:
+        """Where the unchanged neighbour is of another block than what is inserted, and upstream's lines go on with that or
+        end ours: the place where ours are as deep as what is around them."""
+        theirs = [(depth(x), j) for j, x in enumerate(self.a.new[lo:hi], lo) if tells_depth(x)]
+        ours = [depth(x) for x in self.c.added if tells_depth(x)]
+        beside = self.a.old[self.c.lo - 1 : self.c.lo] if before else self.a.old[self.c.lo : self.c.lo + 1]
+        if not theirs or not ours or not any(map(tells_depth, beside)):
+            return None
+        deep = depth(beside[0])
+        if before and deep > ours[0] and theirs[0][0] > ours[0]:
+            at = next((j for d, j in theirs if d <= ours[0]), hi)
+            return self._brought(at, at, "upstream goes on with the block before it; put behind that", False)
+        if not before and deep < min(ours) and any(d < min(ours) for d, _ in theirs):
+            return self._brought(lo, lo, "upstream ends the block that it is in; put before that", False)
+        return None
+
     def _ends_what_is_before(self, theirs: bytes) -> bool:
         """Whether upstream's first line begins as the line after both does, and none of ours does: what it inserts is an
         item like the next, and ours belongs to the one before."""
@@ -240,20 +280,17 @@ class Place:
 
     def _beside(self, before: int | None, after: int | None) -> Brought | Stuck:
         """Only one neighbour is left."""
-        if before is not None:
-            return self._brought(
-                before + 1,
-                before + 1,
-                "the line after it is gone; put behind the one before",
-                self._telling(self.c.lo - 1) and not self._elsewhere(self.c.lo),
-            )
-        if after is not None:
-            return self._brought(
-                after,
-                after,
-                "the line before it is gone; put before the one after",
-                self._telling(self.c.lo) and not self._elsewhere(self.c.lo - 1),
-            )
+        if before is not None or after is not None:
+            place = before + 1 if before is not None else after or 0
+            kept, gone = (self.c.lo - 1, self.c.lo) if before is not None else (self.c.lo, self.c.lo - 1)
+            how = f"the line {'after' if before is not None else 'before'} it is gone; put "
+            how += "behind the one before" if before is not None else "before the one after"
+            if self._goes_on_with_what_went(before is None):
+                return self._brought(place, place, f"{how}; what it was a part of may be gone", False)
+            return self._brought(place, place, how, self._telling(kept) and not self._elsewhere(gone, place))
+        if (at := removal.whole(self.a, self.c.lo - 1, self.c.lo + 1)) is not None:
+            how = "upstream moved the lines beside it"
+            return self._brought(at + 1, at + 1, how, False, self.c.added)._replace(moved=True)
         if (at := self._between_others()) is not None:
             return self._brought(at, at, "the lines beside it are gone; put between the next ones that stayed", False)
         return Stuck(change=self.c, why="both lines beside it are gone")
@@ -274,33 +311,27 @@ class Place:
             return None
         return at if enclosing(a.old, c.lo) == enclosing(a.new, at) else None
 
-    def _elsewhere(self, line: int) -> bool:
-        """Whether an old line that seems gone stands in another place now: then its order mattered."""
+    def _goes_on_with_what_went(self, before: bool) -> bool:
+        """Whether what is inserted continues a statement, or is inside of a block of which the lines ``before`` it that went
+        were the head."""
+        c, a = self.c, self.a
+        first = next((x for x in c.added if x.strip()), b"")
+        if not before or _CONTINUES.match(first):
+            return bool(_CONTINUES.match(first))
+        gone = itertools.takewhile(lambda i: a.now(i) is None, range(c.lo - 1, -1, -1))
+        return any(depth(a.old[i]) < depth(first) for i in gone if tells_depth(a.old[i]))
+
+    def _elsewhere(self, line: int, at: int) -> bool:
+        """Whether an old line that seems gone stands in another place now, or its like, seen from ``at``: then its order
+        mattered."""
         text = squeezed(self.a.old[line]) if 0 <= line < len(self.a.old) else b""
-        return bool(text) and any(squeezed(x) == text for x in self.a.new)
+        same = bool(text) and any(squeezed(x) == text for x in self.a.new)
+        return same or (bool(text) and removal.is_elsewhere(self.a, line, line + 1, range(at, at)))
 
     def _telling(self, line: int) -> bool:
         """Whether an old line stands once only and says something."""
         text = squeezed(self.a.old[line]) if 0 <= line < len(self.a.old) else b""
         return len(text) > _SAYS and sum(squeezed(x) == text for x in self.a.new) == 1
-
-    def _moved_away(self) -> bool:
-        """Whether lines that the change removes stand, or are a part of one, where upstream put some: it did not remove
-        them, then."""
-        removed = [x for line in self.a.old[self.c.lo : self.c.hi] if len(x := bare(line)) > _SAYS]
-        put = b"\n".join(bare(self.a.new[j]) for j in self.a.fresh) if removed and not self.c.added else b""
-        return any(x in put for x in removed)
-
-    def _named_again(self) -> bool:
-        """Whether the change takes a name out of the file that upstream's new lines have: it did not remove these lines, but
-        moved and edited them."""
-        removed, a = b"\n".join(self.a.old[self.c.lo : self.c.hi]), self.a
-        put = set(WORD.findall(b"\n".join(a.new[j] for j in a.fresh))) if removed and not self.c.added else set()
-        again = put.intersection(w for w in WORD.findall(removed) if len(w) > _SAYS)
-        if not again:
-            return False
-        was, gone = Counter(WORD.findall(b"\n".join(a.old))), Counter(WORD.findall(removed))
-        return any(was[w] == gone[w] for w in again)
 
     def done(self) -> Brought | None:
         """Upstream has the change: between what stood beside it, both still there, stand its added lines
@@ -310,7 +341,7 @@ class Place:
         after = a.now(c.hi) if c.hi < len(a.old) else len(a.new)
         if before is None or after is None or tuple(a.new[before + 1 : after]) != c.added:
             return None
-        if self._moved_away() or self._named_again():
+        if removal.is_elsewhere(a, c.lo, c.hi, range(before + 1, after)):
             return None
         what = "upstream has it already" if c.added else "upstream removed it, too"
         return Brought(hunk=c.hunk, lo=before + 1, hi=after, added=(), how=what, done=True)
@@ -318,7 +349,7 @@ class Place:
 
 def _grouped(places: Sequence[int]) -> list[tuple[int, list[int]]]:
     """The numbers of those with one place, by place."""
-    return [(place, list(numbers)) for place, numbers in groupby(range(len(places)), key=places.__getitem__)]
+    return [(place, list(numbers)) for place, numbers in itertools.groupby(range(len(places)), key=places.__getitem__)]
 
 
 def _first_word(line: bytes) -> bytes:

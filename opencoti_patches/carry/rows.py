@@ -141,6 +141,9 @@ def by_hand(entry: Entry, parsed: Parsed, raw: bytes, renames: Callable[[], Mapp
         *(f"{printable(to)}: renamed by upstream, was {printable(was)}" for was, to in renamed.items()),
     ]
     notes += [f"it has nothing of {', '.join(gone)} any more"] if gone else []
+    kept = {f.path for f in parsed.files if f.operation != "delete"}
+    deleted = [printable(f.path) for f in new.files if f.operation == "delete" and f.path in kept]
+    notes += [f"it deletes {', '.join(deleted)} now, which it changed before"] if deleted else []
     if many := guards.respaced(parsed, new):
         lines = "a line" if many == 1 else f"{many} lines"
         notes.append(f"it changes white space or line ends alone of {lines} that it left as they were before")

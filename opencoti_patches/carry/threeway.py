@@ -4,7 +4,7 @@ surroundings are now; along with its function, where upstream moved that."""
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from opencoti_patches.carry.align import Alignment, Region
 from opencoti_patches.carry.follow import Follower
 from opencoti_patches.carry.place import Brought, Change, Place, Stuck
 from opencoti_patches.core.model import FilePatch, Hunk, printable
-from opencoti_patches.plan.places import function_at, functions_with, has_functions, squeezed
+from opencoti_patches.plan.places import function_at, functions_with, has_functions, occurrences, squeezed
 
 _WIDE = 10  # lines around those of a hunk among which its place in another file is looked for
 _MANY = 50  # changes for which one look at all of upstream's edits before any of them costs less than it saves
@@ -49,7 +49,8 @@ def changes_of(f: FilePatch) -> list[Change]:
     return found
 
 
-Other = tuple[str, Sequence[bytes]]
+Lines = Sequence[bytes]
+Other = tuple[str, Lines]
 """Another file, by its path, and its lines."""
 
 
@@ -57,7 +58,7 @@ class Elsewhere(NamedTuple):
     """Other files to which upstream brought something: a function, by its heading, or lines that a hunk stands on."""
 
     function: Callable[[bytes], Other | None] = lambda heading: None
-    lines: Callable[[Sequence[Hunk]], Mapping[int, Other]] = lambda hunks: {}  # by the number of each that has one
+    lines: Callable[[Sequence[Lines]], list[Other | None]] = lambda groups: [None] * len(groups)
 
 
 NOWHERE = Elsewhere()
@@ -88,6 +89,16 @@ def bring(
                 continue
         if isinstance(one, Stuck) and (other_way := second()):
             one = _by(change, other_way) or one
+        if (
+            isinstance(one, Brought)
+            and one.done
+            and not change.added
+            and (other := _removed_in(change, alignment, elsewhere))
+        ):
+            if away := _removed_there(change, alignment, *other):
+                result.away.append((other[0], away))
+                continue
+            one = Stuck(change=change, why=f"the lines that it removes are in {printable(other[0])} now")
         if isinstance(one, Stuck):
             result.stuck.append(one)
         elif one.sure and one.hunk in rewritten:
@@ -122,10 +133,10 @@ def _by(change: Change, follower: Follower) -> Brought | None:
 def _look_for(f: FilePatch, result: Result, old: Sequence[bytes], elsewhere: Elsewhere) -> None:
     """Changes without a place go along with the lines that their hunks stand on, where one other file got these; or are
     said to be about lines that are there now."""
-    hunks = {h.number: h for h in f.hunks}
     stuck, numbers = [*result.stuck], {s.change.hunk for s in result.stuck}
     result.stuck.clear()
-    others = elsewhere.lines([h for h in f.hunks if h.number in numbers])
+    hunks = {h.number: h for h in f.hunks if h.number in numbers}
+    others = dict(zip(hunks, elsewhere.lines([h.old for h in hunks.values()]), strict=True))
     for s in stuck:
         other = others.get(s.change.hunk)
         if other and (away := _along(s.change, hunks[s.change.hunk], old, *other)):
@@ -133,6 +144,26 @@ def _look_for(f: FilePatch, result: Result, old: Sequence[bytes], elsewhere: Els
         else:
             why = f"{s.why}; lines around it are in {printable(other[0])} now" if other else s.why
             result.stuck.append(s._replace(why=why))
+
+
+def _removed_in(change: Change, a: Alignment, elsewhere: Elsewhere) -> Other | None:
+    """The one other file that got the lines that a change removes, and that are not there any more."""
+    return elsewhere.lines([a.old[change.lo : change.hi]])[0]
+
+
+def _removed_there(change: Change, a: Alignment, path: str, lines: Lines) -> Brought | None:
+    """Its place in that file, if all its lines stand there in one."""
+    lo, hi = change.lo, change.hi
+    while lo < hi and not a.old[lo].strip():
+        lo += 1
+    while lo < hi and not a.old[hi - 1].strip():
+        hi -= 1
+    text = a.old[lo:hi]
+    there = occurrences(lines, text)
+    if len(there) != 1:
+        return None
+    how = f"upstream moved its lines to {printable(path)}"
+    return Brought(change.hunk, there[0], there[0] + len(text), (), how, sure=False, was=change.lo, moved=True)
 
 
 def _gone(change: Change, a: Alignment, path: str) -> bytes:

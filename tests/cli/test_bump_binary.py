@@ -106,6 +106,17 @@ def test_a_file_that_the_patch_has_no_more_once_it_is_resolved_is_named(beside: 
     assert (row["status"], row["reason"]) == ("adapted", "resolved by hand; it has nothing of made.png any more")
 
 
+def test_a_file_that_somebody_deleted_to_resolve_a_conflict_is_named(beside: Sandbox) -> None:
+    """The patch changed it; a slip of the hand would take upstream's file away."""
+    work = Path(beside("bump", "new", "--json").json["worktree"])
+    (work / "a.c").unlink()
+    (row,) = beside("bump", "--continue", "--json").json["patches"]
+    assert (row["status"], row["reason"]) == (
+        "adapted",
+        "resolved by hand; it deletes a.c now, which it changed before",
+    )
+
+
 def test_binary_files_that_upstream_left_alone_go_along_where_the_text_beside_them_is_carried(beside: Sandbox) -> None:
     upstream = beside.root / "upstream"
     git(upstream, "checkout", "-qf", "new")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from test_carry_rules import added, carried, contents
+from e2e.one_file import added, carried, contents
 
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.over import Conflict
 from opencoti_patches.plan.places import enclosing
 from opencoti_patches.plan.replay import lines_of
+from opencoti_patches.series.parse import parse
 
 __all__ = ["contents"]
 
@@ -241,3 +242,19 @@ def test_a_change_of_white_space_alone_is_no_piece_to_follow(contents: Contents)
 )
 def test_the_function_that_a_line_is_in(text: str, at: int, name: str) -> None:
     assert enclosing(lines_of(text.encode()), at).decode() == name
+
+
+@pytest.mark.parametrize(("was", "now"), [("\r\n", "\n"), ("\n", "\r\n")])
+def test_added_lines_end_as_upstream_ends_all_lines_by_now(contents: Contents, was: str, now: str) -> None:
+    old = "one(a);\ntwo(b);\nthree(c);\n"
+    for ours in (old.replace("three", "ours(d);\nthree"), old.replace("two(b);\n", "ours(d);\nmore(e);\n")):
+        found = carried(contents, old.replace("\n", was), ours.replace("\n", was), old.replace("\n", now))
+        (hunk,) = parse(found.raw, 1).files[0].hunks
+        assert {line.endswith(b"\r\n") for line in hunk.lines} == {now == "\r\n"}
+        assert found.doubts[0].endswith("follows the new line ends")
+
+
+def test_of_mixed_line_ends_none_is_followed(contents: Contents) -> None:
+    old = "one(a);\r\ntwo(b);\nthree(c);\r\n"
+    found = carried(contents, old, old.replace("three", "ours(d);\r\nthree"), old.replace("\r\n", "\n"))
+    assert b"\n+ours(d);\r\n" in found.raw

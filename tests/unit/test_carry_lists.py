@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_carry_rules import added, carried, contents
+from e2e.one_file import added, carried, contents
 
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.lists import Ordered, ends, is_kin, order

@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 import pytest
+from e2e.one_file import added, carried, contents, patch_of
 
 from opencoti_patches.carry import confirm, over
 from opencoti_patches.carry.contents import Contents
 from opencoti_patches.carry.tally import Sides
 from opencoti_patches.core.model import Entry, PatchName
-from opencoti_patches.doors.git import Repository
 from opencoti_patches.plan.replay import lines_of
 from opencoti_patches.series.parse import parse
 
-PATH = "f.c"
-
-
-def patch_of(old: str, new: str) -> bytes:
-    rows = difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{PATH}", f"b/{PATH}")
-    return f"diff --git a/{PATH} b/{PATH}\n{''.join(rows)}".encode()
-
-
-@pytest.fixture
-def contents(tmp_path: Path) -> Contents:
-    return Contents(Repository(tmp_path / "none.git"), tmp_path)
-
-
-def carried(contents: Contents, old: str, ours: str, new: str) -> over.Over:
-    raw = patch_of(old, ours)
-    sides = Sides(
-        old=lambda _: lines_of(old.encode()),
-        now=lambda _: new.encode(),
-        state={},
-        diff=contents.diff,
-        renamed=lambda _: None,
-        another_diff=contents.another_diff,
-    )
-    entry = Entry(name=PatchName("p"), path=Path("p"), raw=raw)
-    return over.carry(entry, parse(raw, 1), sides)
-
-
-def added(found: over.Over) -> list[str]:
-    """The lines that the new patch adds, and its neighbours."""
-    hunks = parse(found.raw, 1).files[0].hunks
-    return [line.decode().rstrip("\n") for h in hunks for line in h.lines]
+__all__ = ["contents"]
 
 
 def items(*numbers: int) -> str:
@@ -204,57 +173,3 @@ def test_no_place_where_the_block_is_gone_or_has_others(contents: Contents, new:
     old = "void a() {\n    before();\n    call(\n        first(1),\n        second(2));\n    after();\n}\n"
     with pytest.raises(over.Conflict, match="both lines beside it are gone"):
         carried(contents, old, old.replace("first(1),\n", "first(1),\n        ours,\n"), new)
-
-
-STEPS = "void a() {\n    first(1);\n    second(2);\n    third(3);\n    last();\n}\n"
-
-
-def test_of_lines_that_upstream_removed_in_part_the_others_go(contents: Contents) -> None:
-    ours = STEPS.replace("    second(2);\n    third(3);\n", "")
-    found = carried(contents, STEPS, ours, STEPS.replace("    third(3);\n", ""))
-    assert [line for line in added(found) if line[0] in "+-"] == ["-    second(2);"]
-    assert found.doubts == ("f.c, hunk 1: upstream removed some of its lines, too; removes the others",)
-
-
-def test_lines_that_upstream_removed_among_others_are_done(contents: Contents) -> None:
-    """The lines beside them are gone as well, and nothing was put there."""
-    ours = STEPS.replace("    third(3);\n", "").replace("a()", "b()")
-    found = carried(contents, STEPS, ours, STEPS.replace("    second(2);\n    third(3);\n    last();\n", ""))
-    assert [line for line in added(found) if line[0] in "+-"] == ["-void a() {", "+void b() {"]
-
-
-@pytest.mark.parametrize("put", ["    x = y;\n", "    if (x && y) third(3);\n"])
-def test_lines_in_whose_place_upstream_put_others_are_a_conflict(contents: Contents, put: str) -> None:
-    ours = STEPS.replace("    third(3);\n", "")
-    with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
-        carried(contents, STEPS, ours, STEPS.replace("    second(2);\n    third(3);\n    last();\n", put))
-
-
-def test_lines_that_upstream_edited_elsewhere_are_no_done_change(contents: Contents) -> None:
-    new = STEPS.replace("    second(2);\n    third(3);\n    last();\n", "").replace(
-        "    first", "    third(3, 4);\n    first"
-    )
-    with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
-        carried(contents, STEPS, STEPS.replace("    third(3);\n", ""), new)
-
-
-def test_what_replaces_lines_that_upstream_removed_in_part_is_a_conflict(contents: Contents) -> None:
-    ours = STEPS.replace("    second(2);\n    third(3);\n", "    ours();\n")
-    with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
-        carried(contents, STEPS, ours, STEPS.replace("    third(3);\n", ""))
-
-
-def test_of_two_braces_the_one_that_went_is_the_one_that_is_not_there(contents: Contents) -> None:
-    """White space aside both are the same: a diff may take the brace of the function for that of the block, indented anew."""
-    old = "void a() {\n    if (b) {\n        first(1);\n        second(2);\n    }\n}\n\nvoid c() {\n}\n"
-    ours = old.replace("        second(2);\n    }\n", "")
-    found = carried(contents, old, ours, old.replace("    if (b) {\n", "").replace("    }\n", ""))
-    assert [line for line in added(found) if line[0] in "+-"] == ["-        second(2);"]
-
-
-def test_a_line_that_upstream_moved_and_edited_is_not_removed_there(contents: Contents) -> None:
-    old = "void a() {\n    first(1);\n}\n\nvoid b() {\n    load_it(2);\n    last(3);\n}\n"
-    without = old.replace("    load_it(2);\n", "")
-    with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
-        carried(contents, old, without, without.replace("    first", "    x = load_it(2, NULL);\n    first"))
-    assert carried(contents, old, without, without.replace("    first", "    other(4);\n    first")).raw == b""
