@@ -105,41 +105,40 @@ class Place:
         c, a = self.c, self.a
         where = [a.exact[i] for i in range(c.lo, c.hi)]
         if None not in where:
-            lo, hi = where[0] or 0, (where[-1] or 0) + 1
-            if hi - lo == c.hi - c.lo and not c.added and self._wrapped(lo, hi):
-                return self._brought(lo, hi, "its lines are unchanged; upstream put others before and behind", False)
-            if hi - lo == c.hi - c.lo and not c.added and self._goes_on(hi):
-                return self._brought(
-                    lo, hi, "its lines are unchanged; upstream put others into the block that they are", False
-                )
-            if hi - lo == c.hi - c.lo:
-                return self._brought(lo, hi, "three-way: its lines are unchanged", True)
-            return Stuck(change=c, why="upstream put lines between those it removes")
+            return self._unchanged(where[0] or 0, (where[-1] or 0) + 1)
         if (counted := self._counted()) is not None:
             return counted
         if (done := self.done()) is not None:
             return done
         now = [a.now(i) for i in range(c.lo, c.hi)]
         known = [n for n in now if n is not None]
-        if len(known) == len(now):
-            lo, hi = known[0], known[-1] + 1
-            if hi - lo == c.hi - c.lo:
-                return self._edited(lo, hi, known)
-        left = [n for n in where if n is not None]
-        gone = [a.old[c.lo + i] for i, n in enumerate(now) if n is None]
-        together = left == known and bool(left) and known[-1] + 1 - known[0] == len(left)
-        if together and not any(map(bare, gone)):
-            how = "its lines are unchanged but for blank ones, which upstream removed, too"
-            return self._brought(known[0], known[-1] + 1, how, False)
-        if together and not c.added and not self._went_elsewhere(now):
-            how = "upstream removed some of its lines, too; removes the others"
-            return self._brought(known[0], known[-1] + 1, how, False)
+        if len(known) == len(now) and known[-1] + 1 - known[0] == c.hi - c.lo:
+            return self._edited(known[0], known[-1] + 1, known)
+        if known == [n for n in where if n is not None] and known and known[-1] + 1 - known[0] == len(known):
+            if not any(bare(a.old[c.lo + i]) for i, n in enumerate(now) if n is None):
+                how = "its lines are unchanged but for blank ones, which upstream removed, too"
+                return self._brought(known[0], known[-1] + 1, how, False)
+            if not c.added and not self._went_elsewhere(now):
+                how = "upstream removed some of its lines, too; removes the others"
+                return self._brought(known[0], known[-1] + 1, how, False)
         if not (known or c.added) and (at := removal.gap(a, c.lo, c.hi)) is not None:
             return Brought(hunk=c.hunk, lo=at, hi=at, added=(), how="upstream removed it, too", done=True)
         if (at := removal.whole(a, c.lo, c.hi)) is not None:
             how = f"upstream moved the lines that it {'changes' if c.added else 'removes'}"
             return self._brought(at, at + c.hi - c.lo, how, False, c.added)._replace(moved=True)
         return Stuck(change=c, why="upstream changed the lines it removes")
+
+    def _unchanged(self, lo: int, hi: int) -> Brought | Stuck:
+        """All lines that it removes are as they were, the first and last of them at these of the new file."""
+        c = self.c
+        if hi - lo != c.hi - c.lo:
+            return Stuck(change=c, why="upstream put lines between those it removes")
+        if not c.added and self._wrapped(lo, hi):
+            return self._brought(lo, hi, "its lines are unchanged; upstream put others before and behind", False)
+        if not c.added and self._goes_on(hi):
+            how = "its lines are unchanged; upstream put others into the block that they are"
+            return self._brought(lo, hi, how, False)
+        return self._brought(lo, hi, "three-way: its lines are unchanged", True)
 
     def _goes_on(self, hi: int) -> bool:
         """Whether upstream put a line right behind these of the new file that is of the block that they begin."""
