@@ -11,6 +11,7 @@ from functools import cached_property
 from opencoti_patches.carry.align import Alignment, Region, tokens
 from opencoti_patches.carry.edits import WORD, Edits
 from opencoti_patches.core.model import printable
+from opencoti_patches.plan.places import squeezed
 
 _COUNTS = re.compile(rb"(?i)count|num|total|max|size|last")
 _DIRECTIVE = re.compile(rb"#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
@@ -24,9 +25,9 @@ class Follower:
         self.a = alignment
         self._edits = Edits(alignment)
 
-    def lines(self, added: Sequence[bytes], near: int | None) -> tuple[list[bytes], list[str]]:
-        """Added lines as upstream would have them at old line ``near``, and in words what was followed; None where
-        their indentation is right already."""
+    def lines(self, added: Sequence[bytes], near: int | None, inserted: bool = False) -> tuple[list[bytes], list[str]]:
+        """Added lines as upstream would have them at old line ``near``, or ``inserted`` before that, and in words what was
+        followed; None where their indentation is right already."""
         lines, words = list(added), []
         if renamed := self._edits.renamed(b"".join(lines)):
             lines = [WORD.sub(lambda m: renamed.get(m[0], m[0]), line) for line in lines]
@@ -36,7 +37,7 @@ class Follower:
             if now != lines:
                 lines = now
                 words.append(f"follows the change of '{_shown(old)}' to '{_shown(new)}'")
-        deeper = None if near is None else self.indent(near, lines)
+        deeper = None if near is None else self.indent(near, lines, inserted)
         if deeper is not None and any(line.strip() for line in lines):
             lines = [shifted(line, *deeper) for line in lines]
             words.append("follows the new indentation")
@@ -86,11 +87,15 @@ class Follower:
         return found
 
     def _block(self, near: int, deep: int) -> tuple[bytes, bytes] | None:
-        """How the line was indented anew that a block so deep has before old line ``near``, or that is the head of it."""
-        above = range(near - 1, max(near - _NEAR, -1), -1)
-        first = next((i for i in above if tells_depth(self.a.old[i]) and depth(self.a.old[i]) <= deep), None)
-        now = None if first is None else self.a.now(first)
-        return None if first is None or now is None else shift(self.a.old[first], self.a.new[now])
+        """How the line was indented anew, and not edited, that a block so deep has before old line ``near``, or that is the
+        head of it; None where the lines beside are as they were."""
+        a, above = self.a, range(near - 1, max(near - _NEAR, -1), -1)
+        first = next((i for i in above if tells_depth(a.old[i]) and depth(a.old[i]) <= deep), None)
+        stay = near > 0 and a.exact[near - 1] is not None and a.exact[near] is not None
+        now = None if first is None or stay else a.now(first)
+        if first is None or now is None or squeezed(a.old[first]) != squeezed(a.new[now]):
+            return None
+        return shift(a.old[first], a.new[now])
 
     @cached_property
     def _ends(self) -> bytes:
@@ -103,7 +108,7 @@ class Follower:
         """Whether no line of the new file ends in white space."""
         return not any(map(_trailing, self.a.new))
 
-    def indent(self, near: int, ours: Sequence[bytes] = ()) -> tuple[bytes, bytes] | None:
+    def indent(self, near: int, ours: Sequence[bytes] = (), inserted: bool = False) -> tuple[bytes, bytes] | None:
         """How the lines around old line ``near`` were re-indented: (white space taken from the front, put there); None if
         they were not, or do not agree. Where one of them is as deep as ``ours`` it speaks for these, and no other."""
         found: list[tuple[bytes, tuple[bytes, bytes]]] = []
@@ -114,7 +119,7 @@ class Follower:
                 found.append((_front(self.a.old[first]), shift(self.a.old[first], self.a.new[j])))
         front = next((_front(line) for line in ours if line.strip()), None)
         agreed = {s for own, s in found if own == front} or {s for _, s in found}
-        if len(agreed) > 1 and front is not None:
+        if len(agreed) > 1 and front is not None and inserted:
             agreed = {s for s in (self._block(near, len(front.expandtabs(4))),) if s}
         taken, put = agreed.pop() if len(agreed) == 1 else (b"", b"")
         return None if taken == put else (taken, put)

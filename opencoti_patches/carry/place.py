@@ -90,7 +90,7 @@ class Place:
         """``added`` in place of the change's own lines, with upstream's edits and the indentation of old line ``near`` in
         them."""
         near = self.c.lo if added is None else near
-        lines, follows = self.follow.lines(self.c.added if added is None else added, near)
+        lines, follows = self.follow.lines(self.c.added if added is None else added, near, self.c.lo == self.c.hi)
         return Brought(
             hunk=self.c.hunk,
             lo=lo,

@@ -109,3 +109,18 @@ def test_behind_a_line_that_upstream_moved_and_edited_is_a_doubt(contents: Conte
     new = "start(n);\nlog_start(n);\nbuffer = alloc(n, 4);\nuse(buffer);\nend(n);\n"
     (doubt,) = carried(contents, old, old.replace("log", "check(buffer);\nlog"), new).doubts
     assert doubt == "f.c, hunk 1: the line before it is gone; put before the one after"
+
+
+def test_what_replaces_unchanged_lines_keeps_its_depth_whatever_is_above(contents: Contents) -> None:
+    old = "f() {\n    if (a)\n        one(a);\n  // old\n    if (b)\n        two(b);\n}\n"
+    new = old.replace("    if (a)\n        one(a);\n", "    if (x) {\n        if (a)\n            one(a);\n    }\n")
+    found = carried(contents, old, old.replace("  // old\n    if (b)\n", "    // new\n    if (c)\n"), new)
+    assert [x for x in added(found) if x[0] == "+"] == ["+    // new", "+    if (c)"]
+    assert found.doubts == ()
+
+
+def test_nor_does_the_block_above_speak_between_lines_that_stayed(contents: Contents) -> None:
+    old = "class A:\n    def get(self):\n        return 1\n\n@fixture\ndef make():\n    use(1)\n"
+    new = old.replace("class A:\n    def get(self):\n        return 1\n", "def get(self):\n    return 1\n")
+    found = carried(contents, old, old.replace("\n@fix", "\n    KEY = 1\n\n@fix"), new)
+    assert [x for x in added(found) if x[0] == "+" and x[1:].strip()] == ["+    KEY = 1"]
