@@ -15,6 +15,7 @@ from opencoti_patches.plan.replay import lines_of
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _TOKEN = re.compile(rb"[A-Za-z_]\w*|\d[\w.]*|\s+|[^\w\s]")
+NAME = re.compile(rb"[A-Za-z_]\w*")
 _LIKE = 0.6  # of its tokens that an edited line keeps
 _NAMES = 0.1  # for two lines with the same names: numbers and signs are many lines'
 _REGION = 400  # lines of a replaced region up to which edited lines are looked for
@@ -107,6 +108,21 @@ class Alignment:
         """New lines that no old one is, but for an edited one."""
         kept = {*self.spaced.values(), *(n for n in self.exact if n is not None)}
         return [j for r in self.regions for j in range(r.new_lo, r.new_hi) if j not in kept]
+
+    @cached_property
+    def fresh_text(self) -> bytes:
+        """The ``fresh`` lines, one behind the other."""
+        return b"".join(self.new[j] for j in self.fresh)
+
+    @cached_property
+    def fresh_bare(self) -> bytes:
+        """The same without any white space in a line."""
+        return b"\n".join(bare(self.new[j]) for j in self.fresh)
+
+    @cached_property
+    def named(self) -> Counter[bytes]:
+        """How often the old file has each name."""
+        return Counter(NAME.findall(b"\n".join(self.old)))
 
     @cached_property
     def put(self) -> dict[bytes, list[int]]:
