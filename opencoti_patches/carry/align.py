@@ -110,6 +110,11 @@ class Alignment:
         return [j for r in self.regions for j in range(r.new_lo, r.new_hi) if j not in kept]
 
     @cached_property
+    def is_fresh(self) -> frozenset[int]:
+        """The same, to ask whether one is among them."""
+        return frozenset(self.fresh)
+
+    @cached_property
     def fresh_text(self) -> bytes:
         """The ``fresh`` lines, one behind the other."""
         return b"".join(self.new[j] for j in self.fresh)

@@ -11,7 +11,6 @@ from functools import cached_property
 from opencoti_patches.carry.align import Alignment, Region, tokens
 from opencoti_patches.carry.edits import WORD, Edits
 from opencoti_patches.core.model import printable
-from opencoti_patches.plan.places import squeezed
 
 _COUNTS = re.compile(rb"(?i)count|num|total|max|size|last")
 _DIRECTIVE = re.compile(rb"#\s*(?:if|ifdef|ifndef|elif|else|endif|define|undef|include|pragma|error)\b")
@@ -86,16 +85,22 @@ class Follower:
             found[j] = one[0] if one else found[j]
         return found
 
-    def _block(self, near: int, deep: int) -> tuple[bytes, bytes] | None:
-        """How the line was indented anew, and not edited, that a block so deep has before old line ``near``, or that is the
-        head of it; None where the lines beside are as they were."""
-        a, above = self.a, range(near - 1, max(near - _NEAR, -1), -1)
-        first = next((i for i in above if tells_depth(a.old[i]) and depth(a.old[i]) <= deep), None)
+    def head(self, near: int, ours: Sequence[bytes]) -> tuple[int, int] | None:
+        """The head of the block in which lines are inserted before old line ``near``, and the line that it is now; None where
+        there is none near by, or it is gone."""
+        deep = next((depth(x) for x in ours if tells_depth(x)), 0)
+        above = range(near - 1, max(near - 2 * _NEAR, -1), -1)
+        first = next((i for i in above if tells_depth(self.a.old[i]) and depth(self.a.old[i]) < deep), None)
+        now = None if first is None else self.a.now(first)
+        return None if first is None or now is None else (first, now)
+
+    def _block(self, near: int, ours: Sequence[bytes]) -> tuple[bytes, bytes] | None:
+        """How the block was indented anew in which lines are inserted before old line ``near``; None where the lines beside
+        are as they were."""
+        a = self.a
         stay = near > 0 and a.exact[near - 1] is not None and a.exact[near] is not None
-        now = None if first is None or stay else a.now(first)
-        if first is None or now is None or squeezed(a.old[first]) != squeezed(a.new[now]):
-            return None
-        return shift(a.old[first], a.new[now])
+        head = None if stay else self.head(near, ours)
+        return shift(a.old[head[0]], a.new[head[1]]) if head else None
 
     @cached_property
     def _ends(self) -> bytes:
@@ -119,8 +124,10 @@ class Follower:
                 found.append((_front(self.a.old[first]), shift(self.a.old[first], self.a.new[j])))
         front = next((_front(line) for line in ours if line.strip()), None)
         agreed = {s for own, s in found if own == front} or {s for _, s in found}
-        if len(agreed) > 1 and front is not None and inserted:
-            agreed = {s for s in (self._block(near, len(front.expandtabs(4))),) if s}
+        if len(agreed) > 1 and inserted:
+            both = all(taken != put for taken, put in agreed)
+            one = min(agreed, key=lambda s: len(s[1]) - len(s[0])) if both else self._block(near, ours)
+            agreed = {one} if one else set()
         taken, put = agreed.pop() if len(agreed) == 1 else (b"", b"")
         return None if taken == put else (taken, put)
 

@@ -19,6 +19,7 @@ from opencoti_patches.plan.places import enclosing, squeezed
 _NEAR = 10  # lines from a place that count as beside it
 _WAY = 4  # lines from an insertion up to which one that stayed is looked for
 _SAYS = 6  # bytes of a line that says something, more than these
+_GOES_ON = "upstream put others into the block that they are"
 _CONTINUES = re.compile(rb"\s*(?:(?:else|elif|except|finally|catch)\b|[})\]]|#\s*(?:else|elif|endif)\b)")
 
 
@@ -135,15 +136,14 @@ class Place:
             return Stuck(change=c, why="upstream put lines between those it removes")
         if not c.added and self._wrapped(lo, hi):
             return self._brought(lo, hi, "its lines are unchanged; upstream put others before and behind", False)
-        if not c.added and self._goes_on(hi):
-            how = "its lines are unchanged; upstream put others into the block that they are"
-            return self._brought(lo, hi, how, False)
+        if not c.added and self._goes_on(lo, hi):
+            return self._brought(lo, hi, f"its lines are unchanged; {_GOES_ON}", False)
         return self._brought(lo, hi, "three-way: its lines are unchanged", True)
 
-    def _goes_on(self, hi: int) -> bool:
+    def _goes_on(self, lo: int, hi: int) -> bool:
         """Whether upstream put a line right behind these of the new file that is of the block that they begin."""
         c, a = self.c, self.a
-        depths = [depth(x) for x in a.old[c.lo : c.hi] if tells_depth(x)]
+        depths = [depth(x) for x in a.new[lo:hi] if tells_depth(x)]
         fresh = a.new[hi : hi + 1] if c.hi < len(a.old) and a.now(c.hi) != hi else []
         return bool(depths) and any(tells_depth(x) and depth(x) > min(depths) for x in fresh)
 
@@ -187,7 +187,9 @@ class Place:
             how += "; upstream put their like beside them" * again
             alone = not c.added and self._indented_alone(old, new)
             how += "; the lines beside them stayed as deep as they were" * alone
-            sure = not c.added and not again and not alone
+            goes_on = not c.added and self._goes_on(lo, hi)
+            how += f"; {_GOES_ON}" * goes_on
+            sure = not (c.added or again or alone or goes_on)
             return self._brought(lo, hi, how, sure, respaced if follows else None)
         if not c.added:
             return self._brought(lo, hi, "removes what upstream made of the lines it removed", False)
@@ -233,10 +235,7 @@ class Place:
                 return block
             at, which = (lo, "before") if before else (hi, "after")
             how = f"upstream edits beside it; stays with the unchanged line {which}"
-            # that line, if it says anything, is as deep as it was, and so is the place beside it
-            stays = self.c.lo - 1 if before else self.c.lo
-            as_deep = any(map(tells_depth, self.a.old[stays : stays + 1]))  # the end of the file does not tell
-            return self._brought(at, at, how, True, self.c.added if as_deep else None)
+            return self._brought(at, at, how, True, self.c.added if self._is_as_deep(before) else None)
         ours, theirs = self.c.added, self.a.new[lo:hi]
         old, at = self.a.old, self.c.lo
         if (found := lists.order(old[max(at - 2, 0) : at], theirs, old[at : at + 2], ours)) is not None:
@@ -254,11 +253,23 @@ class Place:
         end = lo + lists.ends(old[at - 1 : at] if at else (), theirs, old[at : at + 1], ours)
         return self._brought(end, end, "upstream inserts at the same place; put behind its lines", False)
 
+    def _deeper(self) -> int | None:
+        """By how many columns the block went deeper in which it inserts; None if nothing tells."""
+        head = self.follow.head(self.c.lo, self.c.added)
+        return depth(self.a.new[head[1]]) - depth(self.a.old[head[0]]) if head else None
+
+    def _is_as_deep(self, before: bool) -> bool:
+        """Whether what is inserted is as deep as it was: as its block, or else as the unchanged neighbour, if that tells."""
+        if (deeper := self._deeper()) is not None:
+            return deeper == 0
+        stays = self.c.lo - 1 if before else self.c.lo
+        return any(map(tells_depth, self.a.old[stays : stays + 1]))  # the end of the file does not
+
     def _of_another_block(self, lo: int, hi: int, before: bool) -> Brought | None:
         """Where the unchanged neighbour is of another block than what is inserted, and upstream's lines go on with that or
         end ours: the place where ours are as deep as what is around them."""
         theirs = [(depth(x), j) for j, x in enumerate(self.a.new[lo:hi], lo) if tells_depth(x)]
-        ours = [depth(x) for x in self.c.added if tells_depth(x)]
+        ours = [depth(x) + (self._deeper() or 0) for x in self.c.added if tells_depth(x)]
         beside = self.a.old[self.c.lo - 1 : self.c.lo] if before else self.a.old[self.c.lo : self.c.lo + 1]
         if not theirs or not ours or not any(map(tells_depth, beside)):
             return None
@@ -284,6 +295,10 @@ class Place:
             kept, gone = (self.c.lo - 1, self.c.lo) if before is not None else (self.c.lo, self.c.lo - 1)
             how = f"the line {'after' if before is not None else 'before'} it is gone; put "
             how += "behind the one before" if before is not None else "before the one after"
+            if (
+                block := self._of_another_block(*self._fresh(place, before is not None), before is not None)
+            ) is not None:
+                return block
             if self._goes_on_with_what_went(before is None):
                 return self._brought(place, place, f"{how}; what it was a part of may be gone", False)
             return self._brought(place, place, how, self._telling(kept) and not self._elsewhere(gone, place))
@@ -309,6 +324,15 @@ class Place:
         if ours is None or at is None or min(gone, default=ours) < ours:
             return None
         return at if enclosing(a.old, c.lo) == enclosing(a.new, at) else None
+
+    def _fresh(self, at: int, behind: bool) -> tuple[int, int]:
+        """The lines that upstream put right ``behind`` a place, or before it."""
+        lo = hi = at
+        while behind and hi in self.a.is_fresh:
+            hi += 1
+        while not behind and lo - 1 in self.a.is_fresh:
+            lo -= 1
+        return lo, hi
 
     def _goes_on_with_what_went(self, before: bool) -> bool:
         """Whether what is inserted continues a statement, or is inside of a block of which the lines ``before`` it that went

@@ -23,9 +23,10 @@ def patch_of(old: str, new: str) -> bytes:
     return f"diff --git a/{PATH} b/{PATH}\n{''.join(rows)}".encode()
 
 
-@pytest.fixture
-def contents(tmp_path: Path) -> Contents:
-    return Contents(Repository(tmp_path / "none.git"), tmp_path)
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory: pytest.TempPathFactory) -> Contents:
+    folder = tmp_path_factory.mktemp("contents")
+    return Contents(Repository(folder / "none.git"), folder)
 
 
 def carried(contents: Contents, old: str, ours: str, new: str) -> over.Over:
