@@ -291,16 +291,15 @@ class Place:
     def _beside(self, before: int | None, after: int | None) -> Brought | Stuck:
         """Only one neighbour is left."""
         if before is not None or after is not None:
+            behind = before is not None
             place = before + 1 if before is not None else after or 0
-            kept, gone = (self.c.lo - 1, self.c.lo) if before is not None else (self.c.lo, self.c.lo - 1)
-            how = f"the line {'after' if before is not None else 'before'} it is gone; put "
-            how += "behind the one before" if before is not None else "before the one after"
-            if (
-                block := self._of_another_block(*self._fresh(place, before is not None), before is not None)
-            ) is not None:
+            if (block := self._of_another_block(*self._fresh(place, behind), behind)) is not None:
                 return block
-            if self._goes_on_with_what_went(before is None):
+            how = "the line after it is gone; put behind the one before"
+            how = how if behind else "the line before it is gone; put before the one after"
+            if self._goes_on_with_what_went(not behind):
                 return self._brought(place, place, f"{how}; what it was a part of may be gone", False)
+            kept, gone = (self.c.lo - 1, self.c.lo) if behind else (self.c.lo, self.c.lo - 1)
             return self._brought(place, place, how, self._telling(kept) and not self._elsewhere(gone, place))
         if (at := removal.whole(self.a, self.c.lo - 1, self.c.lo + 1)) is not None:
             how = "upstream moved the lines beside it"
