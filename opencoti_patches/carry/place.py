@@ -196,7 +196,7 @@ class Place:
         merged = self.follow.merged(old, new, c.added)
         if merged is None:
             return Stuck(change=c, why="upstream edited the very words that it changes")
-        which = "" if len(merged) == len(old) else ", where it is most like these"
+        which = "" if len(merged) == len(old) else ", in the lines most like them"
         return self._brought(lo, hi, f"upstream edited the lines it changes; its change follows{which}", False, merged)
 
     def _indented_alone(self, old: Sequence[bytes], new: Sequence[bytes]) -> bool:
