@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from opencoti_patches.carry import lists, removal
@@ -67,6 +67,11 @@ class Place:
     def find(self) -> Brought | Stuck:
         """The change in the new file, or why it has no place there."""
         found = self._replaced() if self.c.hi > self.c.lo else self._inserted()
+        if not self.c.added and not (isinstance(found, Brought) and found.sure):
+            others = [Place(c, self.a, self.follow)._replaced() for c in self._slid()]
+            sure = [x for x in others if isinstance(x, Brought) and x.sure]
+            if sure and all(x.done for x in sure):  # else there are several alike, of which upstream removed one
+                found = sure[0]
         end = self.a.new[-1:]
         if (
             isinstance(found, Brought)
@@ -78,6 +83,14 @@ class Place:
         if isinstance(found, Brought) and found.sure and not found.done and self._blank():
             return found._replace(sure=False, how=f"{found.how}; it changes blank lines")
         return found
+
+    def _slid(self) -> Iterator[Change]:
+        """The same deletion further down or up: a diff may begin it at any of several lines, where those before it are as its
+        last ones."""
+        c, old = self.c, self.a.old
+        down = itertools.takewhile(lambda k: old[c.lo + k - 1] == old[c.hi + k - 1], range(1, len(old) - c.hi + 1))
+        up = itertools.takewhile(lambda k: old[c.lo - k] == old[c.hi - k], range(1, c.lo + 1))
+        yield from (c._replace(lo=c.lo + k, hi=c.hi + k) for k in (*down, *(-k for k in up)))
 
     def _blank(self) -> bool:
         """Whether the change takes blank lines out, or is of blank lines only: where a patch drifted, such

@@ -16,6 +16,7 @@ from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.plan.places import function_at, functions_with, has_functions, occurrences, squeezed
 
 _WIDE = 10  # lines around those of a hunk among which its place in another file is looked for
+_TELLS = 8  # bytes of a line that says where it is from, at least
 _MANY = 50  # changes for which one look at all of upstream's edits before any of them costs less than it saves
 
 
@@ -89,12 +90,7 @@ def bring(
                 continue
         if isinstance(one, Stuck) and (other_way := second()):
             one = _by(change, other_way) or one
-        if (
-            isinstance(one, Brought)
-            and one.done
-            and not change.added
-            and (other := _removed_in(change, alignment, elsewhere))
-        ):
+        if isinstance(one, Brought) and one.done and (other := _removed_in(change, alignment, elsewhere)):
             if away := _removed_there(change, alignment, *other):
                 result.away.append((other[0], away))
                 continue
@@ -147,8 +143,15 @@ def _look_for(f: FilePatch, result: Result, old: Sequence[bytes], elsewhere: Els
 
 
 def _removed_in(change: Change, a: Alignment, elsewhere: Elsewhere) -> Other | None:
-    """The one other file that got the lines that a change removes, and that are not there any more."""
-    return elsewhere.lines([a.old[change.lo : change.hi]])[0]
+    """The one other file that got the lines that a change only removes, and that are not there any more. One line may come to
+    many a file, such as that of an include: it is meant if those beside it came along."""
+    lo, hi = change.lo, change.hi
+    if change.added or lo == hi:
+        return None
+    alone = len({x for x in a.old[lo:hi] if len(squeezed(x)) >= _TELLS}) < 2
+    lines = a.old[max(lo - 1, 0) : hi + 1] if alone else a.old[lo:hi]
+    (other,) = elsewhere.lines([lines])
+    return other if other and not (alone and len(occurrences(other[1], lines)) != 1) else None
 
 
 def _removed_there(change: Change, a: Alignment, path: str, lines: Lines) -> Brought | None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from e2e.one_file import added, carried, contents
+from e2e.one_file import PATH, added, carried, contents, patch_of
 
 from opencoti_patches.carry import over
 from opencoti_patches.carry.contents import Contents
+from opencoti_patches.carry.tally import Sides
+from opencoti_patches.core.model import Entry, PatchName
+from opencoti_patches.plan.replay import lines_of
+from opencoti_patches.series.parse import parse
 
 __all__ = ["contents"]
 
@@ -200,8 +206,8 @@ def test_a_line_put_behind_one_as_deep_is_none(contents: Contents) -> None:
     assert carried(contents, STEPS, STEPS.replace("    second(2);\n", ""), new).doubts == ()
 
 
-def test_the_rest_of_a_block_of_which_upstream_removed_another_is_none(contents: Contents) -> None:
-    """Of three blocks alike one is to go: upstream removed one, and edited the last."""
+def test_of_blocks_alike_nobody_knows_whether_upstream_removed_the_same(contents: Contents) -> None:
+    """Of three one is to go: upstream removed one, and edited the last."""
     block = "[x]\nk = 1\nv = 2\n\n"
     old = "top\n" + 3 * block + "end = 1\n"
     with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
@@ -220,3 +226,64 @@ def test_a_line_that_went_with_those_beside_it_into_a_function_is_not_done(conte
     new = "void h() {\n    x += 1;\n}\n\nint a() {\n    h();\n    return 0;\n}\n"
     with pytest.raises(over.Conflict, match="upstream changed the lines it removes"):
         carried(contents, old, old.replace("    x++;\n", ""), new)
+
+
+def away(contents: Contents, old: str, ours: str, new: str, others: dict[str, str]) -> over.Over:
+    """As ``carried``, where upstream has other files, too, with lines that they had not."""
+    raw = patch_of(old, ours)
+    files = {PATH: new, **others}
+    sides = Sides(
+        old=lambda _: lines_of(old.encode()),
+        now=lambda path: files[path].encode() if path in files else None,
+        state={},
+        diff=contents.diff,
+        renamed=lambda _: None,
+        another_diff=contents.another_diff,
+        holding=lambda lines: {x: [path for path, text in others.items() if x.decode() in text] for x in lines},
+    )
+    return over.carry(Entry(name=PatchName("p"), path=Path("p"), raw=raw), parse(raw, 1), sides)
+
+
+MODE = "int legacy_mode(int x) {\n    return x * 2;\n}\n\n"
+STAGES = "    prep_stage(x);\n    debug_dump(x);\n    emit_stage(x);\n"
+CALLER = f"int a(int x) {{\n    int r = 0;\n{STAGES}\n    return finish(r);\n}}\n"
+
+
+def test_a_function_that_upstream_put_into_another_file_is_removed_there(contents: Contents) -> None:
+    old = f"int keep() {{\n    return 1;\n}}\n\n{MODE}int last() {{\n    return 3;\n}}\n"
+    without = old.replace(MODE, "")
+    found = away(contents, old, without, without, {"b.c": f"int other() {{\n    return 9;\n}}\n\n{MODE.rstrip()}\n"})
+    assert [x.path for x in parse(found.raw, 1).files] == ["b.c"]
+    assert [x for x in added(found) if x[0] == "-"] == ["-}", "-", "-int legacy_mode(int x) {", "-    return x * 2;"]
+    assert found.doubts[0] == "f.c, hunk 1: upstream moved its lines to b.c"
+    assert away(contents, old, without, without, {"b.c": "int other();\n"}).raw == b""
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_deletion_is_the_same_wherever_a_diff_begins_it(contents: Contents, again: bool) -> None:
+    """At the end of the function before, or at its own heading."""
+    old = f"int keep() {{\n    return 1;\n}}\n\n{MODE}int last() {{\n    return 3;\n}}\n"
+    without = old.replace(MODE, "")
+    new = without if again else old.replace("last", "latest")
+    assert "-}\n-\n-int legacy" in patch_of(old, without).decode()
+    found = carried(contents, old, without, new)
+    assert found.doubts == ()
+    assert (
+        [x for x in added(found) if x[0] == "-"] == ["-}", "-", "-int legacy_mode(int x) {", "-    return x * 2;"]
+        if not again
+        else found.raw == b""
+    )
+
+
+def test_a_line_that_went_into_a_helper_of_another_file_is_removed_there(contents: Contents) -> None:
+    ours = CALLER.replace("    debug_dump(x);\n", "")
+    new = CALLER.replace(STAGES, "").replace("finish(r)", "finish(run(x))")
+    found = away(contents, CALLER, ours, new, {"b.c": f"int run(int x) {{\n{STAGES}}}\n"})
+    assert [x for x in added(found) if x[0] == "-"] == ["-    debug_dump(x);"]
+    assert found.doubts[0] == "f.c, hunk 1: upstream moved its lines to b.c"
+
+
+def test_a_line_that_another_file_has_as_well_is_removed_from_none_but_its_own(contents: Contents) -> None:
+    old = '#include "first.h"\n#include "second.h"\n#include "third.h"\n\nint x;\n'
+    without = old.replace('#include "second.h"\n', "")
+    assert away(contents, old, without, without, {"b.c": '#include "other.h"\n#include "second.h"\n'}).raw == b""
