@@ -282,7 +282,8 @@ class Place:
         """Where the unchanged neighbour is of another block than what is inserted, and upstream's lines go on with that or
         end ours: the place where ours are as deep as what is around them."""
         theirs = [(depth(x), j) for j, x in enumerate(self.a.new[lo:hi], lo) if tells_depth(x)]
-        ours = [depth(x) + (self._deeper() or 0) for x in self.c.added if tells_depth(x)]
+        deeper = self._deeper() or 0
+        ours = [depth(x) + deeper for x in self.c.added if tells_depth(x)]
         beside = self.a.old[self.c.lo - 1 : self.c.lo] if before else self.a.old[self.c.lo : self.c.lo + 1]
         if not theirs or not ours or not any(map(tells_depth, beside)):
             return None

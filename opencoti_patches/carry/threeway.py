@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from opencoti_patches.carry.align import Alignment, Region
 from opencoti_patches.carry.follow import Follower
+from opencoti_patches.carry.home import TELLING
 from opencoti_patches.carry.place import Brought, Change, Place, Stuck
 from opencoti_patches.core.model import FilePatch, Hunk, printable
 from opencoti_patches.plan.places import function_at, functions_with, has_functions, occurrences, squeezed
 
 _WIDE = 10  # lines around those of a hunk among which its place in another file is looked for
-_TELLS = 8  # bytes of a line that says where it is from, at least
 _MANY = 50  # changes for which one look at all of upstream's edits before any of them costs less than it saves
 
 
@@ -148,7 +148,7 @@ def _removed_in(change: Change, a: Alignment, elsewhere: Elsewhere) -> Other | N
     lo, hi = change.lo, change.hi
     if change.added or lo == hi:
         return None
-    alone = len({x for x in a.old[lo:hi] if len(squeezed(x)) >= _TELLS}) < 2
+    alone = len({x for x in a.old[lo:hi] if len(squeezed(x)) >= TELLING}) < 2
     lines = a.old[max(lo - 1, 0) : hi + 1] if alone else a.old[lo:hi]
     (other,) = elsewhere.lines([lines])
     return other if other and not (alone and len(occurrences(other[1], lines)) != 1) else None
